@@ -1,0 +1,1 @@
+"""The exercises: notebooks derived from solutions/, and the checks that grade them."""

@@ -1,0 +1,1 @@
+"""The servers that the course is about, from five lines to production."""

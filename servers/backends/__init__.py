@@ -1,0 +1,1 @@
+"""What servers stand on: remote services behind plain functions, and the code that runs a server."""

@@ -1,0 +1,67 @@
+"""The run line of every server file: stdio, or Streamable HTTP with `--http PORT`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from fastmcp import FastMCP
+
+HOST = "127.0.0.1"
+
+
+def serve(mcp: FastMCP) -> None:
+    """Run a server as the command line says; returns when the client hangs up or on Ctrl-C.
+
+    Quiet: no banner, and only errors in the log (stderr) unless FASTMCP_LOG_LEVEL says otherwise. A wrong or taken port
+    ends the process with status 2 and one sentence.
+    """
+    parser = argparse.ArgumentParser(
+        usage="%(prog)s [--http PORT]",
+        description=f"The MCP server {mcp.name!r}. Without options it speaks over stdin and stdout, as hosts expect that "
+        "start a server themselves. It needs no account, no key and no network.",
+    )
+    parser.add_argument("--http", metavar="PORT", help=f"serve http://{HOST}:PORT/mcp instead")
+    port = parser.parse_args().http
+    level = None if os.environ.get("FASTMCP_LOG_LEVEL") else "ERROR"
+    try:
+        if port is None:
+            mcp.run(show_banner=False, log_level=level)
+            return
+        with _listen(port) as listener:
+            # host_origin_protection is off by default, and without it any web page in a browser here could call us.
+            mcp.run(
+                "http",
+                show_banner=False,
+                log_level=level,
+                host=HOST,
+                port=int(port),
+                host_origin_protection=True,
+                allowed_hosts=[HOST, "localhost"],
+                sockets=[listener],
+            )
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _listen(port: str) -> socket.socket:
+    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+        _give_up(f"A port is a number from 1 to 65535, not {port!r}.")
+    listener = socket.socket()
+    if os.name == "posix":  # elsewhere this option would let two servers share a port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, int(port)))
+    except OSError as error:
+        listener.close()
+        _give_up(f"Can't serve on port {port}: {error.strerror}. Choose another with --http PORT.")
+    return listener
+
+
+def _give_up(sentence: str) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,1 @@
+"""Servers that are bad on purpose. Only lessons and tests may import them."""

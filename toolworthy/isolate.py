@@ -1,0 +1,80 @@
+"""Run work on somebody's server in a thread with an event loop of its own.
+
+A tool that blocks, never ends or calls `sys.exit` then costs one check, not the notebook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import ctypes
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Hung(Exception):
+    """The work didn't end within its limit."""
+
+
+class Exited(Exception):
+    """The code under test ended the program: `sys.exit`, `exit()`, or a KeyboardInterrupt of its own."""
+
+
+class _Stop(BaseException):
+    """Raised inside a thread that has outlived its limit."""
+
+
+async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
+    """The result of `work()`, run in another thread.
+
+    Raises Hung after `limit` seconds (threads started meanwhile are told to stop: a Python loop ends, a blocking
+    system call runs on unseen) and Exited when the work tried to end the program. Other exceptions pass through.
+    """
+    here = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = here.create_future()
+    before = set(threading.enumerate())
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is None:
+            outcome.set_result(result)  # type: ignore[arg-type]
+        elif isinstance(error, SystemExit | KeyboardInterrupt):
+            code = getattr(error, "code", None)
+            outcome.set_exception(Exited(f"{type(error).__name__}({'' if code is None else code!r})"))
+        elif isinstance(error, Exception):
+            outcome.set_exception(error)
+        else:
+            outcome.set_exception(Hung())
+
+    def body() -> None:
+        async def main() -> T:
+            return await work()
+
+        try:
+            result, error = asyncio.run(main()), None
+        except BaseException as caught:
+            result, error = None, caught
+        # The notebook's loop may be gone by now (kernel shut down while a hung check ran on).
+        if not here.is_closed():
+            here.call_soon_threadsafe(settle, result, error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(body,), name="toolworthy-check", daemon=True).start()
+    try:
+        return await asyncio.wait_for(asyncio.shield(outcome), limit)
+    except TimeoutError:
+        if outcome.done():
+            return outcome.result()
+        _stop(set(threading.enumerate()) - before)
+        outcome.add_done_callback(lambda f: f.cancelled() or f.exception())
+        raise Hung() from None
+
+
+def _stop(threads: set[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None and thread.name.startswith(("toolworthy-check", "AnyIO worker")):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))

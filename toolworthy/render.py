@@ -1,0 +1,45 @@
+"""The few pieces of HTML and text that wire, report and check share."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+
+COLOURS = {"good": "#146c2e", "bad": "#b3261e", "note": "#7a5900", "plain": "#5f6368"}
+
+
+def escape(text: object) -> str:
+    """`text` for HTML. Control and direction characters become visible codes, so a server can't repaint the page."""
+    return html.escape(visible(str(text)))
+
+
+def visible(text: str) -> str:
+    """`text` with every control, direction and invisible character written out as <U+XXXX>; line breaks and tabs stay."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co") else f"<U+{ord(c):04X}>" for c in text
+    )
+
+
+def shorten(value: object, limit: int = 300) -> str:
+    """`value` as one visible text of at most `limit` characters, saying how much was left out."""
+    text = visible(value if isinstance(value, str) else repr(value))
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
+
+
+def box(kind: str, heading: str, body: str) -> str:
+    """A framed block: `heading` says in words what the colour of `kind` (good, bad, note, plain) says."""
+    colour = COLOURS[kind]
+    return (
+        f'<div style="border-left:4px solid {colour};padding:4px 0 4px 12px;margin:4px 0">'
+        f'<b style="color:{colour}">{escape(heading)}</b>{body}</div>'
+    )
+
+
+def table(columns: list[str], rows: list[list[object]]) -> str:
+    """A plain HTML table; every cell is escaped."""
+    head = "".join(f'<th scope="col" style="text-align:left">{escape(c)}</th>' for c in columns)
+    lines = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left;vertical-align:top">{escape(c)}</td>' for c in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"

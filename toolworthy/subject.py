@@ -1,0 +1,207 @@
+"""From what a user names (a server object, file, command, URL, host configuration) to a connected client."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import mcp_types
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import ClientTransport, FastMCPTransport, StdioTransport, infer_transport
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+
+from toolworthy.render import shorten
+from toolworthy.wire import RecordingTransport, Tape
+
+Era = Literal["auto", "handshake", "modern"]
+_MODES = {"auto": "auto", "handshake": "legacy", "modern": "2026-07-28"}
+
+
+class TargetError(Exception):
+    """What the user named isn't a server that can be reached. The message is one sentence that says what to do."""
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows this in place of a traceback: the sentence is all that helps."""
+        return [str(self)]
+
+
+@dataclass
+class Subject:
+    """A connected client, what `tools/list` said, and the tape of the connection."""
+
+    client: Client[Any]
+    tools: list[mcp_types.Tool]
+    tape: Tape
+    label: str
+    call_limit: float = 5.0
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision both sides agreed on, for example "2026-07-28"."""
+        return str(self.client.protocol_version)
+
+    def tool(self, name: str) -> mcp_types.Tool | None:
+        """The listed tool called `name`, or None."""
+        return next((t for t in self.tools if t.name == name), None)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> mcp_types.CallToolResult:
+        """Call a tool as a host does. A tool error is a result; a JSON-RPC error raises `mcp.MCPError`; after
+        `call_limit` seconds without an answer it raises `TimeoutError`."""
+        with anyio.fail_after(self.call_limit):
+            return await self.client.call_tool_mcp(name, dict(arguments or {}))
+
+
+def describe(target: object) -> str:
+    """How messages name a target."""
+    if isinstance(target, FastMCP | MCPServer):
+        return f"server {target.name!r}"
+    if isinstance(target, list | tuple):
+        return " ".join(map(str, target))
+    if isinstance(target, Mapping):
+        return "host configuration"
+    return shorten(str(target), 120)
+
+
+def transport_for(target: object, log: Path | None = None) -> ClientTransport:
+    """The transport that reaches `target`; stderr of a started process goes to `log`.
+
+    Raises TargetError, in one sentence, for anything that names no server.
+    """
+    if isinstance(target, ClientTransport):
+        return target
+    if isinstance(target, FastMCP | MCPServer):
+        return FastMCPTransport(target)
+    if target is None:
+        raise TargetError("There is no server here: the target is None. Run the cell that makes `mcp = FastMCP(...)` first.")
+    if inspect.iscoroutine(target) or inspect.isawaitable(target):
+        if inspect.iscoroutine(target):
+            target.close()
+        raise TargetError("The target is a coroutine, not a server: write `await` before the call that makes it.")
+    if isinstance(target, Mapping):
+        return _from_configuration(dict(target), "the host configuration")
+    if isinstance(target, list | tuple):
+        return _from_command([str(part) for part in target], log)
+    if isinstance(target, str) and target.startswith(("http://", "https://")):
+        return infer_transport(target)
+    if isinstance(target, str | Path):
+        return _from_file(str(target), log)
+    raise TargetError(
+        f"A {type(target).__name__} is no server: give the FastMCP object itself, a file, a command or a URL."
+    )
+
+
+def _from_command(command: list[str], log: Path | None) -> ClientTransport:
+    if not command:
+        raise TargetError("The command is empty: write the program and its arguments, as in `-- python server.py`.")
+    if shutil.which(command[0]) is None:
+        raise TargetError(f"The command {command[0]!r} was not found: check its spelling, or give its full path.")
+    # The user's own environment: whoever types a command expects it to see what the terminal sees.
+    return StdioTransport(command[0], command[1:], env=dict(os.environ), keep_alive=False, log_file=log)
+
+
+def _from_file(name: str, log: Path | None) -> ClientTransport:
+    path, colon, attribute = name.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        path, attribute = name, ""
+    file = Path(path)
+    if not file.exists():
+        raise TargetError(f"There is no file {path!r} in {shorten(Path.cwd().name or '/', 60)!r}, and it is no URL either.")
+    if file.is_dir():
+        raise TargetError(f"{path!r} is a folder: name the server's file in it.")
+    if file.suffix == ".json":
+        try:
+            return _from_configuration(json.loads(file.read_text(encoding="utf-8")), repr(path))
+        except (ValueError, OSError) as error:
+            raise TargetError(f"{path!r} can't be read as JSON: {error}.") from None
+    if file.suffix == ".py":
+        command = [sys.executable, str(file)]
+        if attribute:
+            command = [sys.executable, "-m", "fastmcp.cli", "run", name, "--no-banner", "--log-level", "ERROR"]
+        return _from_command(command, log)
+    if file.suffix in (".js", ".mjs", ".cjs"):
+        return _from_command(["node", str(file)], log)
+    raise TargetError(f"{path!r} is no .py, .js or .json file: to start another kind of server, give its command after `--`.")
+
+
+def _from_configuration(configuration: dict[str, Any], where: str) -> ClientTransport:
+    servers = configuration.get("mcpServers")
+    if not isinstance(servers, dict) or not servers:
+        raise TargetError(f"{where} names no server: it needs an object `mcpServers` with at least one entry.")
+    try:
+        return infer_transport(configuration)
+    except Exception as error:
+        raise TargetError(f"{where} is no valid host configuration: {shorten(str(error), 200)}.") from None
+
+
+@asynccontextmanager
+async def connect(
+    target: object, *, era: Era = "auto", limit: float = 20.0, call_limit: float = 5.0
+) -> AsyncIterator[Subject]:
+    """Connect to `target` and list its tools.
+
+    target: FastMCP or MCPServer object, path, "file.py:object", command as a list, URL, host configuration.
+    era: "auto" (the newest both speak), "handshake" (2025-11-25 and before), "modern" (2026-07-28).
+    limit: seconds for connecting and listing; call_limit: seconds for one call.
+
+    Raises TargetError when there is no server there or it doesn't answer as one.
+    """
+    label = describe(target)
+    with tempfile.TemporaryDirectory(prefix="toolworthy-", ignore_cleanup_errors=True) as folder:
+        log = Path(folder) / "stderr.txt"
+        tape = Tape()
+        transport = RecordingTransport(transport_for(target, log), tape)
+        client = Client(transport, mode=_MODES[era], init_timeout=limit, log_handler=_ignore_logs)
+        try:
+            with anyio.fail_after(limit):
+                await client.__aenter__()
+        except TimeoutError:
+            raise TargetError(f"The {label} did not answer within {limit:g} seconds.{_last_words(log)}") from None
+        except (RuntimeError, MCPError, OSError, ValueError) as error:
+            raise TargetError(f"No MCP connection to {label}: {_reason(error, tape)}.{_last_words(log)}") from None
+        try:
+            try:
+                with anyio.fail_after(limit):
+                    tools = await client.list_tools()
+            except TimeoutError:
+                raise TargetError(f"The {label} connected, but did not list its tools within {limit:g} seconds.") from None
+            except (MCPError, RuntimeError, ValueError) as error:
+                raise TargetError(f"The {label} connected, but `tools/list` failed: {_reason(error, tape)}.") from None
+            yield Subject(client, tools, tape, label, call_limit)
+        finally:
+            with suppress(Exception):
+                await client.__aexit__(None, None, None)
+            with suppress(Exception):
+                await transport.close()
+
+
+async def _ignore_logs(message: object) -> None:
+    """A server's log notifications are on the tape; the default handler would print them into the cell."""
+
+
+def _reason(error: BaseException, tape: Tape) -> str:
+    text = str(error).removeprefix("Client failed to connect: ").strip().rstrip(".")
+    if text == "Connection closed":
+        text = "it ended before it answered (a Python server ends with `mcp.run()`)"
+    if any(m.kind == "noise" for m in tape):
+        text += "; what it printed on stdout is no JSON-RPC"
+    return shorten(text or type(error).__name__, 300)
+
+
+def _last_words(log: Path) -> str:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return f" Its last words: {shorten(lines[-1], 200)}" if lines else ""

@@ -45,12 +45,8 @@ class Subject:
     tools: list[mcp_types.Tool]
     tape: Tape
     label: str
+    revision: str  # the protocol revision both sides agreed on, for example "2026-07-28"
     call_limit: float = 5.0
-
-    @property
-    def revision(self) -> str:
-        """The protocol revision both sides agreed on, for example "2026-07-28"."""
-        return str(self.client.protocol_version)
 
     def tool(self, name: str) -> mcp_types.Tool | None:
         """The listed tool called `name`, or None."""
@@ -178,7 +174,7 @@ async def connect(
                 raise TargetError(f"The {label} connected, but did not list its tools within {limit:g} seconds.") from None
             except (MCPError, RuntimeError, ValueError) as error:
                 raise TargetError(f"The {label} connected, but `tools/list` failed: {_reason(error, tape)}.") from None
-            yield Subject(client, tools, tape, label, call_limit)
+            yield Subject(client, tools, tape, label, str(client.protocol_version), call_limit)
         finally:
             with suppress(Exception):
                 await client.__aexit__(None, None, None)

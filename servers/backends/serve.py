@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -22,16 +23,18 @@ def serve(mcp: FastMCP) -> None:
     """
     parser = argparse.ArgumentParser(
         usage="%(prog)s [--http PORT]",
-        description=f"The MCP server {mcp.name!r}. Without options it speaks over stdin and stdout, as hosts expect that "
-        "start a server themselves. It needs no account, no key and no network.",
+        description=f"The MCP server {mcp.name!r}. Without options it speaks over stdin and stdout, for a host that "
+        "starts it itself. It needs no account, no key and no network.",
     )
     parser.add_argument("--http", metavar="PORT", help=f"serve http://{HOST}:PORT/mcp instead")
     port = parser.parse_args().http
     level = None if os.environ.get("FASTMCP_LOG_LEVEL") else "ERROR"
+    if port is None:
+        # Python's own way with Ctrl-C waits for the thread that reads stdin, which is until the host hangs up.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        mcp.run(show_banner=False, log_level=level)
+        return
     try:
-        if port is None:
-            mcp.run(show_banner=False, log_level=level)
-            return
         with _listen(port) as listener:
             # host_origin_protection is off by default, and without it any web page in a browser here could call us.
             mcp.run(
@@ -49,13 +52,14 @@ def serve(mcp: FastMCP) -> None:
 
 
 def _listen(port: str) -> socket.socket:
-    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+    if not (port.isascii() and port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535):
         _give_up(f"A port is a number from 1 to 65535, not {port!r}.")
     listener = socket.socket()
     if os.name == "posix":  # elsewhere this option would let two servers share a port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, int(port)))
+        listener.listen()
     except OSError as error:
         listener.close()
         _give_up(f"Can't serve on port {port}: {error.strerror}. Choose another with --http PORT.")

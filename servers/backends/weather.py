@@ -172,7 +172,10 @@ def _open_meteo_current(place: City) -> Conditions:
 
 def _open_meteo_forecast(place: City, start: dt.date, days: int) -> list[Day]:
     columns = ("time", "temperature_2m_min", "temperature_2m_max", "precipitation_sum", "weather_code")
-    last = start + dt.timedelta(days=days - 1)
+    try:
+        last = start + dt.timedelta(days=days - 1)
+    except OverflowError as error:
+        raise NotFound(f"There is no forecast for {start}.") from error
     period = {"timezone": place.timezone, "start_date": str(start), "end_date": str(last)}
     answer = _open_meteo_forecast_api(place, daily=",".join(columns[1:]), **period)
     with _sense(_OPEN_METEO):

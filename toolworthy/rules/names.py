@@ -75,7 +75,7 @@ def _starts_with_verb(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     if not parts:
         return
     first = parts[0]
-    if first not in VERBS or (first in NOUNS_FIRST and len(parts) == 1):
+    if first not in VERBS | VAGUE or (first in NOUNS_FIRST and len(parts) == 1):
         yield f"the name begins with {first!r}, which names a thing, not what the tool does"
     elif len(parts) == 1:
         yield f"the name is the bare verb {first!r}: what does it act on?"

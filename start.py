@@ -67,7 +67,7 @@ def step(doing: str, *command: str | Path) -> None:
     print(f"  {doing}...", flush=True)
     code, output = run(*command)
     if code:
-        tail = "\n".join(f"  {line}" for line in output.splitlines()[-12:])
+        tail = "\n".join(f"  {line}" for line in output.splitlines()[-6:])
         fail(f"{doing} did not work (is there a network?); run this again to continue. The last lines were:\n{tail}")
 
 
@@ -117,7 +117,7 @@ def prepare(*files: str) -> None:
     with contextlib.suppress(FileNotFoundError, ValueError):
         stamp = json.loads(STAMP.read_text("utf-8"))
     if stamp.get("folder") != str(ROOT):
-        stamp = {}  # a run was interrupted, maybe in the middle of a package; or scripts name a folder that was left
+        stamp = {}  # scripts in .venv name the folder where this lay before
     missing = [name for name in files if stamp.get(name) != wanted[name]]
     if not missing:
         return
@@ -126,7 +126,8 @@ def prepare(*files: str) -> None:
     install = (machine_uv() or own_uv(), "pip", "install", "--python", PYTHON)
     STAMP.unlink(missing_ok=True)
     for name in missing:
-        again = () if stamp or new else ("--reinstall",)
+        # Where it is not known to have ended well, a run may have been interrupted in the middle of a package.
+        again = () if new or name in stamp else ("--reinstall",)
         step(f"Installing {name}", *install, "--compile-bytecode", "--require-hashes", *again, "-r", name)
     # Fetches nothing: what builds the package (hatchling) is pinned too.
     own = ("--no-deps", "--no-build-isolation", "--no-require-hashes", "--reinstall", "-e", ".")
@@ -194,7 +195,7 @@ def lab(asked: int | None, browser: bool) -> int:
     command += ["--Application.log_level=ERROR", "--KernelManager.transport_encryption=auto"]
     print("Starting JupyterLab...", flush=True)
     # In a group of its own: Ctrl+C would reach it as well, and it would ask whether that was meant.
-    apart = 0x200 if os.name == "nt" else 0
+    apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     server = subprocess.Popen(command, cwd=ROOT, env=env, stdin=DEVNULL, creationflags=apart, start_new_session=True)
     try:
         deadline = time.monotonic() + 120

@@ -1,8 +1,8 @@
 """For whoever maintains the course: run notebooks again, and derive the exercises from the solutions.
 
-    python -m solutions.build derive             exercises/*.ipynb from solutions/*.ipynb
-    python -m solutions.build execute [FILE …]   run lessons and solutions (or the named files), keep the new outputs,
-                                                 and say which changed; then derive
+python -m solutions.build derive             exercises/*.ipynb from solutions/*.ipynb
+python -m solutions.build execute [FILE …]   run lessons and solutions (or the named files), keep the new outputs,
+                                             and say which changed; then derive
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def execute(path: Path) -> list[str]:
     before = [cell.get("outputs") for cell in read(path)["cells"]]
     book = nbformat.read(path, as_version=4)
     client = NotebookClient(
-        book, timeout=120, kernel_name="python3", record_timing=False, resources={"metadata": {"path": str(path.parent)}}
+        book,
+        timeout=120,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
     # The Python that happened to run it is not part of the lesson.
@@ -65,7 +69,10 @@ def main(arguments: list[str]) -> int:
         case ["derive"]:
             pass
         case ["execute", *names]:
-            paths = [Path(n).resolve() for n in names] or [*sorted(LESSONS.glob("*.ipynb")), *sorted(SOLUTIONS.glob("*.ipynb"))]
+            paths = [Path(n).resolve() for n in names] or [
+                *sorted(LESSONS.glob("*.ipynb")),
+                *sorted(SOLUTIONS.glob("*.ipynb")),
+            ]
             with tempfile.TemporaryDirectory() as home:
                 # A maintainer's own progress must not show in committed outputs.
                 os.environ["TOOLWORTHY_HOME"] = home

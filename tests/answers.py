@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 
 from toolworthy.exercise import Exercise, exercises
 from toolworthy.notebook import answer_cells, read, source
@@ -19,8 +20,8 @@ PARTS = [(exercise, part) for exercise in EXERCISES for part in exercise.parts]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer file. The docstring's first line says which part it is about, and for a wrong one the words the learner
-    must read: `02.2: an abbreviation`. The code runs on top of the solution, unless the file makes a server of its own."""
+    """An answer file. A wrong one's docstring begins with the part it is about and the words the learner must read:
+    `02.2: an abbreviation`. The code runs on top of the solution, unless the file makes a server of its own."""
 
     path: Path
 
@@ -35,7 +36,9 @@ class Answer:
     def headline(self) -> tuple[str, str]:
         first = (ast.get_docstring(ast.parse(self.code)) or "").splitlines()[0]
         match = re.fullmatch(r"(\d\d\.\d): (.+)", first)
-        assert match, f"{self.path.name}: the docstring begins with the part and the words that must be read, not {first!r}"
+        assert match, (
+            f"{self.path.name}: the docstring begins with the part and the words that must be read, not {first!r}"
+        )
         return match[1], match[2]
 
     def full_source(self) -> str:
@@ -60,9 +63,10 @@ def solution_source(exercise: Exercise, folder: str = "solutions") -> str:
 async def run(code: str) -> object:
     """Run answer code as a notebook does, top-level await included, and return its `mcp`. Only for our own answers:
     what strangers hand in runs in the sandbox."""
-    namespace: dict[str, object] = {"__name__": "answer"}
+    # A real module, since dataclasses and pydantic look theirs up.
+    module = sys.modules["answer"] = ModuleType("answer")
     compiled: CodeType = compile(code, "answer", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    result = eval(compiled, namespace)
+    result = eval(compiled, module.__dict__)
     if inspect.isawaitable(result):
         await result
-    return namespace.get("mcp")
+    return getattr(module, "mcp", None)

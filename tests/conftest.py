@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("FASTMCP_LOG_LEVEL", "CRITICAL")
 os.environ.setdefault("FASTMCP_CHECK_FOR_UPDATES", "off")
+_HOMES = tempfile.TemporaryDirectory(prefix="toolworthy-homes-")  # removed when the process ends
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -27,9 +27,16 @@ def own_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         os.environ["TOOLWORTHY_HOME"] = before
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The same for notebooks, which know no fixtures: their kernel starts right after this, with this environment."""
+    if item.path.suffix == ".ipynb":
+        os.environ["TOOLWORTHY_HOME"] = str(Path(_HOMES.name) / item.path.stem)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """With TOOLWORTHY_NO_SKIP (set by .ci/run) a skipped test is a failed one: there, everything it needs is installed."""
+    """With TOOLWORTHY_NO_SKIP (set by .ci/run) a skipped test has failed: all that it needs is installed there."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if os.environ.get("TOOLWORTHY_NO_SKIP") and report.skipped and not hasattr(report, "wasxfail"):

@@ -7,11 +7,11 @@ from collections import Counter
 
 import nbformat
 import pytest
-from answers import EXERCISES, PARTS, ROOT, Answer, answers, run, solution_source
 from nbgrader.preprocessors import ClearSolutions
 from traitlets.config import Config
 
 from solutions.build import derived
+from tests.answers import EXERCISES, PARTS, ROOT, Answer, answers, run, solution_source
 from toolworthy import CheckResult, check
 from toolworthy.exercise import Exercise, Part
 from toolworthy.notebook import STUB, derive, read, source

@@ -406,6 +406,9 @@ def test_a_place_that_nobody_knows_is_not_found(open_meteo: OpenMeteo) -> None:
     error = refusal(lambda: weather.current("Osloo"))
     assert type(error) is NotFound
     assert error.suggestions == ("Oslo, NO",)
+    for text in ("", "\ud800", "a\x00&count=9", "x" * 1_000_000):
+        assert type(refusal(lambda text=text: weather.current(text))) is NotFound
+    assert [len(query.get("name", "")) for _, query in open_meteo.requests] == [5, 0, 0, 10, 100]
 
 
 def test_a_day_that_open_meteo_does_not_have_is_not_found(open_meteo: OpenMeteo) -> None:
@@ -422,6 +425,7 @@ def test_a_day_that_open_meteo_does_not_have_is_not_found(open_meteo: OpenMeteo)
         (None, UpstreamTimeout, None),
         ((429, {"Retry-After": "7"}, {"error": True, "reason": "Too many"}), UpstreamRateLimited, 7),
         ((429, {"Retry-After": "Mon, 30 Nov 2026 13:00:00 GMT"}, b""), UpstreamRateLimited, None),
+        ((429, {"Retry-After": "9" * 5_000}, b""), UpstreamRateLimited, None),
         ((429, {}, b""), UpstreamRateLimited, None),
         ((503, {}, b"<html>maintenance</html>"), UpstreamDown, None),
         ((500, {}, {"error": True, "reason": "?"}), UpstreamDown, None),
@@ -434,7 +438,7 @@ def test_a_day_that_open_meteo_does_not_have_is_not_found(open_meteo: OpenMeteo)
         ((200, {}, {"current": None, "daily": None, "results": 5}), UpstreamDown, None),
         ((200, {}, {"current": {}, "daily": {}, "results": [{}]}), UpstreamDown, None),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 @pytest.mark.parametrize(
     "call",

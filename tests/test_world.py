@@ -52,13 +52,15 @@ def till(clock: Clock) -> Mapping[str, Operation]:
     paid: list[int] = []
     closed: list[datetime] = []
 
-    def pay(amount: int, note: dict[str, Any] | None = None) -> dict[str, Any]:
+    def pay(amount: int, note: Any = None) -> dict[str, Any]:
         if closed:
             raise Refused("The till is closed.", ["another till"])
         if note:
             note["seen"] = True  # what an operation does to its arguments is its own business
+        number = len(paid) + 1
+        time.sleep(0.001)  # long enough for another thread to come between
         paid.append(amount)
-        return {"number": len(paid), "total": sum(paid)}
+        return {"number": number, "total": sum(paid)}
 
     def total() -> int:
         return sum(paid)
@@ -191,7 +193,7 @@ def test_a_wrong_request_is_told_what_is_wrong(
     assert [(entry.outcome, entry.effect) for entry in asked.ledger] == [("wrong request", False)]
 
 
-@pytest.mark.parametrize("value", [object(), "\ud800"])
+@pytest.mark.parametrize("value", [object(), "\ud800", "x" * 1_000_000], ids=["object", "surrogate", "long"])
 def test_arguments_must_be_json(asked: World, value: Any) -> None:
     assert type(refusal(lambda: ask("till.pay", amount=value))) is WrongRequest
     assert asked.ledger == ()
@@ -321,7 +323,7 @@ def test_over_http_there_is_nothing_but_asking(served: World) -> None:
         ("/till.pay", b"\xff", 422, 0),
         ("/till.pay", b"[" * 100_000, 422, 0),
         ("/till.pay", b'{"amount": ' + b"9" * 5_000 + b"}", 422, None),
-        ("/till.pay", b" " * 2_000_000, 413, 0),
+        ("/till.pay", b" " * 2_000_000, 422, 0),
     ],
     ids=["good", "bad value", "unknown", "list", "empty", "nan", "no utf-8", "deep", "huge number", "too big"],
 )
@@ -334,6 +336,46 @@ def test_what_comes_over_http_is_answered_with_a_status_and_a_sentence(
         assert response.json()["message"].endswith(".")
     assert entries is None or len(served.ledger) == entries
     assert ask("till.total") in (0, 5)
+
+
+def test_whoever_sends_nonsense_is_not_heard_of(served: World, capfd: pytest.CaptureFixture[str]) -> None:
+    path = os.environ["TOOLWORTHY_WORLD"].removeprefix("unix:")
+    for sent in (b"\x16\x03\x01 no http", b"POST /till.pay HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{", b""):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+            connection.sendall(sent)
+    assert ask("till.total") == 0
+    assert len(served.ledger) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_of_a_service_s_own_kind_arrives_as_the_kind_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Empty(Refused):
+        """The till has no money."""
+
+    def pay_out() -> None:
+        raise Empty("The till is empty.")
+
+    with World(lambda clock: {"till.pay_out": Operation(pay_out, effect=True)}).serve() as address:
+        monkeypatch.setenv("TOOLWORTHY_WORLD", address)
+        error = refusal(lambda: ask("till.pay_out"))
+    assert (type(error), str(error)) == (Refused, "The till is empty.")
+
+
+def test_a_world_that_was_never_closed_does_not_keep_its_process(short_folder: Path) -> None:
+    code = """if True:
+        import os
+        from servers.backends.world import World, ask
+        serving = World().serve()
+        os.environ["TOOLWORTHY_WORLD"] = serving.__enter__()
+        print(ask("weather.current", city="Oslo")["source"])
+    """
+    environment = {**os.environ, "TMPDIR": str(short_folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sample\n", "")
+    assert list(short_folder.iterdir()) == []
 
 
 def test_another_process_can_ask(served: World) -> None:

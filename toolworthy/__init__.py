@@ -7,20 +7,22 @@ In a notebook: `await audit(mcp)`, `await check("02.1", mcp)`, `hint("02.1")`, `
 import logging
 import os
 import sys
+import warnings
 
-# What a server does wrong is in the result; the client library would log a traceback besides.
-logging.getLogger("mcp").setLevel(logging.CRITICAL)
 if "ipykernel" in sys.modules:
-    # Failing calls are what lessons are about; without this each would log a traceback with local paths into the cell.
+    # Failing calls are what lessons are about. Without this each would put a log with local paths into the cell, and a
+    # result of another type than annotated a page of warnings; what went wrong is in the result.
     os.environ.setdefault("FASTMCP_LOG_LEVEL", "CRITICAL")
-    logging.getLogger("fastmcp").setLevel(logging.CRITICAL)
+    for _name in ("fastmcp", "mcp", "httpx", "httpx2"):
+        logging.getLogger(_name).setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
 
 __version__ = "0.1.0"
 
 from toolworthy.auditing import audit
 from toolworthy.checking import CheckResult, PartFailed, check, hint
+from toolworthy.memory import progress
 from toolworthy.notebook import reset
-from toolworthy.progress import progress
 from toolworthy.report import Finding, Report
 from toolworthy.subject import Subject, TargetError, connect
 from toolworthy.wire import Tape

@@ -11,17 +11,22 @@ from typing import Any, Literal
 
 from mcp.shared.exceptions import MCPError
 
-from toolworthy import progress, render
+from toolworthy import memory, render
 from toolworthy.exercise import Attempt, Exercise, NoSuchPart, Part, Red, find_part
 from toolworthy.isolate import Exited, Hung, isolated
 from toolworthy.subject import TargetError, describe
 from toolworthy.wire import Tape
 
-LIMIT = 20.0  # seconds for one part; the usual part needs less than one
+Verdict = Literal["green", "red", "not run"]
+LIMIT = 30.0  # seconds for one part; the usual part needs less than one
 
 
 class PartFailed(AssertionError):
     """A part is red, in a run that wants red parts to raise (the test suite, nbgrader)."""
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows this: where the exception was raised says nothing about the answer."""
+        return str(self).split("\n")
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class CheckResult:
 
     part: str
     title: str
-    verdict: Literal["green", "red", "not run"]
+    verdict: Verdict
     points: int
     of: int
     message: str
@@ -99,23 +104,22 @@ def check(part: str, target: object, *, seed: int | None = None) -> Pending:
 async def _check(identity: object, target: object, seed: int | None) -> CheckResult:
     seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     try:
-        exercise, part = find_part(identity)
+        _, part = find_part(identity)
     except NoSuchPart as error:
         if asyncio.iscoroutine(target):
             target.close()
         return _done(CheckResult(str(identity), "", "not run", 0, 0, str(error)))
     attempt = Attempt(target, seed)
-    verdict: Literal["green", "red", "not run"] = "red"
-    red = Red("")
     try:
-        await isolated(lambda: part.check(attempt), LIMIT)
-        verdict = "green"
+        verdict: Verdict = "green"
+        note = await isolated(lambda: part.check(attempt), LIMIT)
+        said = Red(note or "")
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise  # the learner pressed stop
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
-            raise  # the learner pressed stop
-        verdict, red = _explain(error, describe(target))
+        verdict, said = _explain(error, describe(target))
     if verdict != "not run":
-        progress.note(part.id, green=verdict == "green", tried=True)
+        memory.note(part.id, green=verdict == "green", tried=True)
     return _done(
         CheckResult(
             part.id,
@@ -123,10 +127,10 @@ async def _check(identity: object, target: object, seed: int | None) -> CheckRes
             verdict,
             part.points if verdict == "green" else 0,
             part.points,
-            red.message,
-            red.tool,
-            red.expected,
-            red.seen,
+            said.message,
+            said.tool,
+            said.expected,
+            said.seen,
             f'hint("{part.id}")' if verdict == "red" else "",
             seed,
             attempt.tape,
@@ -134,7 +138,7 @@ async def _check(identity: object, target: object, seed: int | None) -> CheckRes
     )
 
 
-def _explain(error: BaseException, label: str) -> tuple[Literal["red", "not run"], Red]:
+def _explain(error: BaseException, label: str) -> tuple[Verdict, Red]:
     if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         return _explain(error.exceptions[0], label)
     match error:
@@ -157,7 +161,7 @@ def _explain(error: BaseException, label: str) -> tuple[Literal["red", "not run"
         case TimeoutError():
             return "red", Red(
                 f"A call to {label} got no answer in time.",
-                expected="an answer within 5 seconds",
+                expected="an answer within 10 seconds",
                 seen="none: look for an endless loop or a wait in the tool",
             )
         case MCPError():
@@ -167,7 +171,6 @@ def _explain(error: BaseException, label: str) -> tuple[Literal["red", "not run"
                 seen=render.shorten(str(error)),
             )
         case _:
-            # RuntimeError: the client refused what the server sent (a result that breaks its own outputSchema).
             return "red", Red(
                 f"The check could not go on with {label}.",
                 expected="a server that keeps to the protocol",
@@ -195,7 +198,9 @@ class Hint:
 
     def _repr_html_(self) -> str:
         body = "<ol>" + "".join(f"<li>{render.escape(s)}</li>" for s in self.steps) + "</ol>" if self.steps else ""
-        return render.box("plain", f"Hints for {self.part}" if self.part else "No hint", body + render.escape(self.after))
+        return render.box(
+            "plain", f"Hints for {self.part}" if self.part else "No hint", body + render.escape(self.after)
+        )
 
 
 def hint(part: str) -> Hint:
@@ -204,12 +209,16 @@ def hint(part: str) -> Hint:
         exercise, found = find_part(part)
     except NoSuchPart as error:
         return Hint("", [], str(error))
-    seen = min(progress.load().get(found.id, {"hints": 0})["hints"] + 1, len(found.hints))
-    progress.note(found.id, hints=seen)
+    seen = min(memory.load().get(found.id, {"hints": 0})["hints"] + 1, len(found.hints))
+    memory.note(found.id, hints=seen)
     return Hint(found.id, list(found.hints[:seen]), _what_next(exercise, found, seen))
 
 
 def _what_next(exercise: Exercise, part: Part, seen: int) -> str:
     if seen < len(part.hints):
         return f'Still stuck? hint("{part.id}") again shows step {seen + 1} of {len(part.hints)}.'
-    return f"That was the last step. A full answer: {exercise.solution}" if exercise.solution else "That was the last step."
+    return (
+        f"That was the last step. A full answer: {exercise.solution}"
+        if exercise.solution
+        else "That was the last step."
+    )

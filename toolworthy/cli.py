@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
-from toolworthy import __version__, auditing, checking, notebook, progress
+from toolworthy import __version__, auditing, checking, memory, notebook
 from toolworthy.subject import Era, TargetError
 
 app = App(
@@ -32,7 +33,7 @@ def audit(
     Parameters
     ----------
     target
-        A file (server.py, server.py:mcp, servers.json), a URL, or a command after `--`: toolworthy audit -- python server.py
+        A file (server.py, server.py:mcp, servers.json), a URL, or a command: toolworthy audit -- python server.py
     format
         text for people, json for programs, html for a page.
     era
@@ -40,7 +41,7 @@ def audit(
     """
     with Console(stderr=True).status("Connecting and listing tools"):
         found = asyncio.run(auditing.audit(_target(target), era=era))
-    print({"text": repr, "json": lambda r: r.to_json(), "html": lambda r: r._repr_html_()}[format](found))
+    print({"text": repr(found), "json": found.to_json(), "html": found._repr_html_()}[format])
     return 0 if found.clean else 1
 
 
@@ -78,7 +79,7 @@ def hint(part: str) -> int:
 @app.command(name="progress")
 def show_progress() -> int:
     """Show what is green so far."""
-    print(progress.progress())
+    print(memory.progress())
     return 0
 
 
@@ -107,8 +108,11 @@ def _target(words: tuple[str, ...]) -> object:
 def main() -> None:
     """Entry point. Everything a user can get wrong ends in one sentence on stderr and exit code 2."""
     os.environ.pop("TOOLWORTHY_ON_FAIL", None)  # the exit code says it here
+    logging.getLogger("mcp").setLevel(
+        logging.CRITICAL
+    )  # what a server does wrong is in our sentence, not in a traceback
     try:
-        code = app(exit_on_error=False, print_error=False)
+        code = app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:
         print(f"toolworthy: {error} See: toolworthy --help", file=sys.stderr)
         code = 2

@@ -15,7 +15,7 @@ from toolworthy.wire import Tape
 
 
 class Red(Exception):
-    """A part isn't right yet: what is wrong, in which tool, what was expected, what was seen. All of it for the learner."""
+    """A part isn't right yet: what is wrong, in which tool, what was expected, what was seen; all for the learner."""
 
     def __init__(self, message: str, *, tool: str = "", expected: str = "", seen: str = "") -> None:
         super().__init__(message)
@@ -44,12 +44,13 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Part:
-    """One graded step. `check` returns when it is right and raises Red when it isn't; `hints` lead in steps."""
+    """One graded step. `check` returns when it is right (None, or a sentence about what it saw) and raises Red when it
+    isn't; `hints` lead in steps."""
 
     id: str
     title: str
     points: int
-    check: Callable[[Attempt], Awaitable[None]]
+    check: Callable[[Attempt], Awaitable[str | None]]
     hints: Sequence[str]
 
 

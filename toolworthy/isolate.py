@@ -72,6 +72,9 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
         _stop(set(threading.enumerate()) - before)
         outcome.add_done_callback(lambda f: f.cancelled() or f.exception())
         raise Hung() from None
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        _stop(set(threading.enumerate()) - before)
+        raise
 
 
 def _stop(threads: set[threading.Thread]) -> None:

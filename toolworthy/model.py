@@ -34,7 +34,7 @@ class Model:
 
     @classmethod
     def from_environment(cls) -> Model | None:
-        """The configured model, or None when TOOLWORTHY_MODEL_URL isn't set. Raises ModelError when only half is set."""
+        """The configured model, or None without TOOLWORTHY_MODEL_URL. Raises ModelError when only half is set."""
         url, name = os.environ.get("TOOLWORTHY_MODEL_URL", ""), os.environ.get("TOOLWORTHY_MODEL", "")
         if not url:
             return None
@@ -61,11 +61,15 @@ class Model:
             async with httpx2.AsyncClient(timeout=self.limit) as client:
                 answer = await client.post(f"{self.url}/chat/completions", json=body, headers=headers)
         except httpx2.HTTPError as error:
-            raise ModelError(f"No answer from {self.url}: {shorten(str(error) or type(error).__name__, 200)}.") from None
+            raise ModelError(
+                f"No answer from {self.url}: {shorten(str(error) or type(error).__name__, 200)}."
+            ) from None
         if answer.status_code != 200:
             raise ModelError(f"{self.url} answered {answer.status_code}: {shorten(answer.text, 200)}")
         try:
             calls = answer.json()["choices"][0]["message"].get("tool_calls") or []
             return str(calls[0]["function"]["name"]) if calls else "(none)"
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-            raise ModelError(f"{self.url} answered something that is no chat completion: {shorten(answer.text, 200)}") from None
+            raise ModelError(
+                f"{self.url} answered something that is no chat completion: {shorten(answer.text, 200)}"
+            ) from None

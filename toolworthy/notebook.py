@@ -60,7 +60,9 @@ def answers_part(cell: Cell, part: str) -> bool:
         return match[1].rstrip(".") == part
     tags = cell.get("metadata", {}).get("tags", [])
     identity = str(cell.get("id", ""))
-    return f"answer-{part}" in tags or re.match(rf"answer-{re.escape(part.replace('.', '-'))}(-|$)", identity) is not None
+    return (
+        f"answer-{part}" in tags or re.match(rf"answer-{re.escape(part.replace('.', '-'))}(-|$)", identity) is not None
+    )
 
 
 def answer_cells(notebook: Notebook, part: str) -> list[Cell]:
@@ -88,7 +90,7 @@ def clear_solutions(text: str) -> str:
 
 
 def derive(solution: Notebook) -> Notebook:
-    """The exercise of a solution: regions cleared, outputs gone, and each answer cell carrying its starter for `reset`."""
+    """The exercise of a solution: regions cleared, outputs gone, each answer cell carrying its starter for `reset`."""
     exercise = deepcopy(solution)
     exercise["cells"] = [c for c in exercise["cells"] if "solution-only" not in c.get("metadata", {}).get("tags", [])]
     for cell in exercise["cells"]:
@@ -152,7 +154,9 @@ def _reset_file(part: str, path: Path, executed: list[str]) -> Reset:
         cell["source"], cell["outputs"], cell["execution_count"] = starter, [], None
         result.append(_kept(old, f"{cell.get('id', 'answer')}-old", {c.get("id") for c in book["cells"]}))
     if not changed and all("starter" not in c.get("metadata", {}).get("toolworthy", {}) for c in cells):
-        raise NotebookError(f"{path.name} no longer carries its starters; get the file anew: git checkout -- {path.name}")
+        raise NotebookError(
+            f"{path.name} no longer carries its starters; get the file anew: git checkout -- {path.name}"
+        )
     if not changed:
         return Reset(f"The answer to {part} in {path.name} is the starter already.")
     for text in kept_executed:

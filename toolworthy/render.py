@@ -5,7 +5,14 @@ from __future__ import annotations
 import html
 import unicodedata
 
-COLOURS = {"good": "#146c2e", "bad": "#b3261e", "note": "#7a5900", "plain": "#5f6368"}
+# JupyterLab's own colours, which follow its light and dark theme; the second value is for everything else.
+COLOURS = {
+    "good": "var(--jp-success-color1, #146c2e)",
+    "bad": "var(--jp-error-color1, #b3261e)",
+    "note": "var(--jp-warn-color1, #7a5900)",
+    "info": "var(--jp-info-color1, #0b57d0)",
+    "plain": "var(--jp-ui-font-color2, #5f6368)",
+}
 
 
 def escape(text: object) -> str:
@@ -14,9 +21,10 @@ def escape(text: object) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` with every control, direction and invisible character written out as <U+XXXX>; line breaks and tabs stay."""
+    """`text` with control, direction and invisible characters written out as <U+XXXX>; line breaks and tabs stay."""
     return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co") else f"<U+{ord(c):04X}>" for c in text
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co") else f"<U+{ord(c):04X}>"
+        for c in text
     )
 
 

@@ -1,4 +1,4 @@
-"""Findings, and the report that shows them: HTML in a notebook, text in a terminal, JSON and a data frame for programs."""
+"""Findings, and the report that shows them: HTML in a notebook, text in a terminal, JSON and a data frame."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
@@ -46,7 +45,7 @@ class Subject:
     tape: Tape
     label: str
     revision: str  # the protocol revision both sides agreed on, for example "2026-07-28"
-    call_limit: float = 5.0
+    call_limit: float = 10.0
 
     def tool(self, name: str) -> mcp_types.Tool | None:
         """The listed tool called `name`, or None."""
@@ -80,7 +79,9 @@ def transport_for(target: object, log: Path | None = None) -> ClientTransport:
     if isinstance(target, FastMCP | MCPServer):
         return FastMCPTransport(target)
     if target is None:
-        raise TargetError("There is no server here: the target is None. Run the cell that makes `mcp = FastMCP(...)` first.")
+        raise TargetError(
+            "There is no server here: the target is None. Run the cell that makes `mcp = FastMCP(...)` first."
+        )
     if inspect.iscoroutine(target) or inspect.isawaitable(target):
         if inspect.iscoroutine(target):
             target.close()
@@ -113,7 +114,9 @@ def _from_file(name: str, log: Path | None) -> ClientTransport:
         path, attribute = name, ""
     file = Path(path)
     if not file.exists():
-        raise TargetError(f"There is no file {path!r} in {shorten(Path.cwd().name or '/', 60)!r}, and it is no URL either.")
+        raise TargetError(
+            f"There is no file {path!r} in {shorten(Path.cwd().name or '/', 60)!r}, and it is no URL either."
+        )
     if file.is_dir():
         raise TargetError(f"{path!r} is a folder: name the server's file in it.")
     if file.suffix == ".json":
@@ -128,22 +131,35 @@ def _from_file(name: str, log: Path | None) -> ClientTransport:
         return _from_command(command, log)
     if file.suffix in (".js", ".mjs", ".cjs"):
         return _from_command(["node", str(file)], log)
-    raise TargetError(f"{path!r} is no .py, .js or .json file: to start another kind of server, give its command after `--`.")
+    raise TargetError(
+        f"{path!r} is no .py, .js or .json file: to start another kind of server, give its command after `--`."
+    )
 
 
 def _from_configuration(configuration: dict[str, Any], where: str) -> ClientTransport:
     servers = configuration.get("mcpServers")
     if not isinstance(servers, dict) or not servers:
         raise TargetError(f"{where} names no server: it needs an object `mcpServers` with at least one entry.")
+    for name, entry in servers.items():
+        keys = entry if isinstance(entry, dict) else {}
+        if not isinstance(keys.get("command", keys.get("url")), str):
+            raise TargetError(
+                f"{where} is no valid host configuration: the server {shorten(name, 60)!r} needs a `command` (a text, "
+                "with `args`) or a `url`."
+            )
     try:
         return infer_transport(configuration)
-    except Exception as error:
-        raise TargetError(f"{where} is no valid host configuration: {shorten(str(error), 200)}.") from None
+    except Exception as error:  # whatever the library finds wrong, its first line says what
+        raise TargetError(f"{where} is no valid host configuration: {_first_line(error)}.") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return shorten((str(error).strip().splitlines() or [type(error).__name__])[0].rstrip("."), 300)
 
 
 @asynccontextmanager
 async def connect(
-    target: object, *, era: Era = "auto", limit: float = 20.0, call_limit: float = 5.0
+    target: object, *, era: Era = "auto", limit: float = 20.0, call_limit: float = 10.0
 ) -> AsyncIterator[Subject]:
     """Connect to `target` and list its tools.
 
@@ -171,7 +187,9 @@ async def connect(
                 with anyio.fail_after(limit):
                     tools = await client.list_tools()
             except TimeoutError:
-                raise TargetError(f"The {label} connected, but did not list its tools within {limit:g} seconds.") from None
+                raise TargetError(
+                    f"The {label} connected, but did not list its tools within {limit:g} seconds."
+                ) from None
             except (MCPError, RuntimeError, ValueError) as error:
                 raise TargetError(f"The {label} connected, but `tools/list` failed: {_reason(error, tape)}.") from None
             yield Subject(client, tools, tape, label, str(client.protocol_version), call_limit)
@@ -192,7 +210,7 @@ def _reason(error: BaseException, tape: Tape) -> str:
         text = "it ended before it answered (a Python server ends with `mcp.run()`)"
     if any(m.kind == "noise" for m in tape):
         text += "; what it printed on stdout is no JSON-RPC"
-    return shorten(text or type(error).__name__, 300)
+    return shorten(" ".join(text.split()) or type(error).__name__, 300)
 
 
 def _last_words(log: Path) -> str:
@@ -200,4 +218,4 @@ def _last_words(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         return ""
-    return f" Its last words: {shorten(lines[-1], 200)}" if lines else ""
+    return f" Its last words: {shorten(lines[-1], 200).rstrip('.')}." if lines else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -17,18 +18,18 @@ Arrow = Literal["->", "<-"]
 
 # Colour and word for each kind of message; the word is always shown, the colour only helps.
 _COLOURS = {
-    "request": "#0b57d0",
-    "response": "#146c2e",
-    "tool error": "#b3261e",
-    "protocol error": "#b3261e",
-    "notification": "#5f6368",
-    "noise": "#b3261e",
+    "request": "info",
+    "response": "good",
+    "tool error": "bad",
+    "protocol error": "bad",
+    "notification": "plain",
+    "noise": "bad",
 }
 
 
 @dataclass(frozen=True)
 class Message:
-    """One JSON-RPC message. `arrow` is "->" from client to server and "<-" back; `about` names the request it belongs to."""
+    """One JSON-RPC message. `arrow` is "->" from client to server, "<-" back; `about` names its request."""
 
     arrow: Arrow
     body: dict[str, Any]
@@ -36,7 +37,7 @@ class Message:
 
     @property
     def kind(self) -> str:
-        """request, response, tool error (a result with isError), protocol error (JSON-RPC error), notification or noise."""
+        """request, response, tool error (a result with isError), protocol error, notification, or noise."""
         if "method" in self.body:
             return "request" if "id" in self.body else "notification"
         if "error" in self.body:
@@ -94,10 +95,16 @@ class Tape:
             text = json.dumps(m.body, indent=2, ensure_ascii=False)
             rows.append(
                 f'<details><summary title="{way}"><code>{render.escape(m.arrow)}</code> '
-                f'<b style="color:{_COLOURS[m.kind]}">{m.kind}{number}</b> {render.escape(m.about)}</summary>'
-                f"<pre>{render.escape(text)}</pre></details>"
+                f'<b style="color:{render.COLOURS[_COLOURS[m.kind]]}">{m.kind}{number}</b> '
+                f"{render.escape(m.about)}</summary>"
+                f"<pre>{_keys_coloured(render.escape(text))}</pre></details>"
             )
         return "".join(rows) or "<p>Nothing crossed the wire.</p>"
+
+
+def _keys_coloured(text: str) -> str:
+    span = rf'\1<span style="color:{render.COLOURS["info"]}">\2</span>:'
+    return re.sub(r"^( *)(&quot;.*?&quot;):", span, text, flags=re.MULTILINE)
 
 
 class _Tapped:
@@ -142,7 +149,7 @@ class _Tapped:
 
 
 class RecordingTransport(ClientTransport):
-    """Any FastMCP transport, with a tape running."""
+    """Any FastMCP transport, with a tape running and results passed on as they came."""
 
     def __init__(self, inner: ClientTransport, tape: Tape) -> None:
         self.inner, self.tape = inner, tape
@@ -157,6 +164,10 @@ class RecordingTransport(ClientTransport):
         class Session(VersionAwareClientSession):
             def __init__(self, read_stream: Any, write_stream: Any, **kwargs: Any) -> None:
                 super().__init__(_Tapped(read_stream, tape), _Tapped(write_stream, tape), **kwargs)
+
+            async def validate_tool_result(self, name: str, result: Any) -> None:
+                """Nothing: an observer wants what the server sent, right or wrong. And the usual check would run the
+                server's own patterns, one of which may never end, and cost a second of imports on the first call."""
 
         options = replace(transport_options or TransportOptions(), session_class=Session)
         async with self.inner.connect_session(transport_options=options, **session_kwargs) as session:

@@ -6,8 +6,10 @@ says which job that was.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +25,8 @@ from toolworthy.ranking import rank
 from toolworthy.render import shorten
 from toolworthy.rules import RULES
 from toolworthy.rules.base import properties
-from toolworthy.rules.descriptions import mentions, says_when, says_when_not, text
-from toolworthy.rules.names import words
+from toolworthy.rules.descriptions import SHORTEST, points_to, text, when_sentences
+from toolworthy.rules.names import is_verb, words
 from toolworthy.rules.size import size
 from toolworthy.subject import Subject
 
@@ -82,7 +84,8 @@ JOBS = (
         "Save the following content as {file} in {project}.",
         "Overwrite the file {file} with a new text.",
     )),
-    Job("register a person or change their data", ("put_user", "create_user", "update_user"), ("email", "name", "role"), (
+    Job("register a person or change their data", ("put_user", "create_user", "update_user"), ("email", "name", "role"),
+        (
         "Register {person} as a new user.",
         "Change the role of the user {person} to owner.",
         "Add a user account for {person} with the role reader.",
@@ -98,12 +101,11 @@ PEOPLE_JOB = JOBS[8]  # one tool (put, upsert) or two (create, update): both are
 
 BUDGET = 9_000  # bytes of tools/list; the model solution needs about two thirds
 RIGHT_SHARE = 0.6  # of the requests must find their tool first
-THINGS = ("the basket forgets its items", "search is slow", "the logo is blurred", "a link is dead", "the total is wrong")
 WORDS = ("kestrel", "maple", "harbour", "lantern", "granite", "meadow", "falcon", "juniper")
 
 
 class Draw:
-    """Values for one run. Each project and issue is used once, so that one tool's effect can't disturb another's call."""
+    """Values for one run. Each project and issue is used once, so that no tool's effect disturbs another's call."""
 
     def __init__(self, attempt: Attempt) -> None:
         self.random = attempt.random
@@ -129,13 +131,14 @@ class Draw:
                 return self.word()
 
     def request(self, pattern: str) -> str:
+        # Made-up names only: a word that some description happens to contain would make the verdict a matter of luck.
         return pattern.format(
-            project=self.random.choice(PROJECTS),
+            project=self.word(),
             word=self.word(),
-            thing=self.random.choice(THINGS),
+            thing=f"“{self.word()} {self.word()}”",
             issue=f"I-{self.random.randrange(200, 999)}",
-            file=self.random.choice(("README.md", "setup.cfg", "notes.txt", "index.html")),
-            person=self.random.choice(list(PEOPLE.values())),
+            file=f"{self.word()}.xyz",
+            person=f"{self.word()}@xyz.invalid",
         )
 
 
@@ -155,13 +158,15 @@ PARAMETERS = {p for job in JOBS for p in job.parameters}
 
 
 async def observe(attempt: Attempt) -> Toolbox:
-    """Call every tool once and see in the ledger what it did. Red unless each job has a tool that does it and no more."""
+    """Call every tool and see in the ledger what it did. Red unless each job has a tool that does it and no more."""
     draw = Draw(attempt)
     # Twice as many projects as jobs: more tools than that can't be told apart by calling, and nobody wants them.
     with observed_world(World(forge)) as world:
         async with attempt.connect() as subject:
             if not subject.tools:
-                raise Red("Your server offers no tool yet.", expected=f"a tool for each of {len(JOBS)} jobs", seen="none")
+                raise Red(
+                    "Your server offers no tool yet.", expected=f"a tool for each of {len(JOBS)} jobs", seen="none"
+                )
             if len(subject.tools) > 18:
                 raise Red(
                     f"Your server offers {len(subject.tools)} tools.",
@@ -251,7 +256,7 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
         raise Red(
             "The tool keeps the forge's answer to itself.",
             tool=tool.name,
-            expected=f"{call} returns what the forge answered: {shorten(json.dumps(entry.answer, ensure_ascii=False), 120)}",
+            expected=f"{call} returns the forge's answer: {shorten(json.dumps(entry.answer, ensure_ascii=False), 120)}",
             seen=shorten(_text(result) or "nothing", 120),
         )
     return job
@@ -259,7 +264,10 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
 
 async def _people(doing: list[str], subject: Subject, world: World, draw: Draw) -> None:
     """Red unless somebody new can be registered and somebody known changed, by one tool or by two."""
-    for email, wish in ((f"{draw.word()}@forge.example", "register somebody new"), (next(iter(PEOPLE)), "change somebody")):
+    for email, wish in (
+        (f"{draw.word()}@forge.example", "register somebody new"),
+        (next(iter(PEOPLE)), "change somebody"),
+    ):
         before = len(world.ledger)
         for tool in doing:
             await subject.call(tool, {"email": email, "name": draw.word(), "role": draw.random.choice(ROLES)})
@@ -293,141 +301,191 @@ async def split(attempt: Attempt) -> None:
     await observe(attempt)
 
 
+async def toolbox(attempt: Attempt) -> Toolbox:
+    """The toolbox for the parts that look at its texts; they make sense once every job has its tool."""
+    try:
+        return await observe(attempt)
+    except Red as red:
+        raise Red(
+            f"First make 02.1 green. {red.message}", tool=red.tool, expected=red.expected, seen=red.seen
+        ) from None
+
+
+def refuse(wrong: dict[str, str], expected: str, seen: str = "") -> None:
+    """Red if any tool is wrong (tool name → what is wrong): the first in words, and all by name."""
+    if wrong:
+        first, sentence = next(iter(wrong.items()))
+        raise Red(
+            _sentence(sentence), tool=", ".join(wrong), expected=expected, seen=f"{first}: {seen}" if seen else first
+        )
+
+
+def _sentence(text_: str) -> str:
+    return f"{text_[0].upper()}{text_[1:]}."
+
+
+def refuse_by_rule(box: Toolbox, rule_id: str) -> None:
+    rule = RULES[rule_id]
+    for sentence in rule.look_at_all(box.tools) if rule.look_at_all else ():
+        raise Red(_sentence(sentence), expected=rule.advice, seen=", ".join(t.name for t in box.tools))
+    if rule.look:
+        wrong = {t.name: said[0] for t in box.tools if (said := list(rule.look(t, box.tools)))}
+        if wrong:
+            refuse(wrong, rule.advice, _quote(box, next(iter(wrong))) if rule.point == 2 else "")
+
+
+def _quote(box: Toolbox, name: str) -> str:
+    return shorten(next(text(t) for t in box.tools if t.name == name) or "no description", 400)
+
+
 async def names(attempt: Attempt) -> None:
-    box = await observe(attempt)
+    box = await toolbox(attempt)
     for rule in RULES.values():
-        if rule.point != 1:
-            continue
-        for sentence in rule.look_at_all(box.tools) if rule.look_at_all else ():
-            raise Red(f"{sentence[0].upper()}{sentence[1:]}.", expected=rule.advice, seen=_names(box))
-        for tool in box.tools:
-            for sentence in rule.look(tool, box.tools) if rule.look else ():
-                raise Red(f"{sentence[0].upper()}{sentence[1:]}.", tool=tool.name, expected=rule.advice, seen=tool.name)
-
-
-def _names(box: Toolbox) -> str:
-    return ", ".join(t.name for t in box.tools)
-
-
-def _from_sdk(name: str) -> str:
-    return name.replace("_", " ").title()
+        if rule.point == 1:
+            refuse_by_rule(box, rule.id)
 
 
 async def titles(attempt: Attempt) -> None:
-    box = await observe(attempt)
-    seen: dict[str, str] = {}
-    for tool in box.tools:
-        title = (tool.title or (tool.annotations and tool.annotations.title) or "").strip()
-        plain = words(title.replace("_", " "))
-        if not title or title == _from_sdk(tool.name):
-            raise Red(
-                "The title is the one the SDK makes out of the name, or there is none.",
-                tool=tool.name,
-                expected="a title in a person's words, given by you",
-                seen=title or "no title",
-            )
-        if "_" in title or plain == words(tool.name) and title == title.title():
-            raise Red(
-                "The title is the name in other letters.",
-                tool=tool.name,
-                expected="what a person would read on a button or in a menu",
-                seen=title,
-            )
-        if len(title) > 60 or len(plain) < 2:
-            raise Red(
-                "The title doesn't fit a menu." if len(title) > 60 else "The title is one word.",
-                tool=tool.name,
-                expected="two words or more, at most 60 characters",
-                seen=title,
-            )
-        if title.casefold() in seen:
+    box = await toolbox(attempt)
+    shown = {t.name: (t.title or (t.annotations and t.annotations.title) or "").strip() for t in box.tools}
+    made = {
+        name: "the title is the one the SDK makes out of the name, or there is none"
+        for name, title in shown.items()
+        if not title
+        or title == name.replace("_", " ").title()
+        or (words(title) == words(name) and title != title.capitalize())
+    }
+    if made:
+        refuse(made, "a title in a person's words, given by you", shown[next(iter(made))] or "no title")
+    long = {n: "the title doesn't fit a menu" for n, t in shown.items() if len(t) > 60}
+    refuse(long, "at most 60 characters", shown[next(iter(long), next(iter(shown)))])
+    short = {n: "the title doesn't say what is done to what" for n, t in shown.items() if len(set(words(t))) < 2}
+    refuse(short, "two words or more, as on a button or in a menu", shown[next(iter(short), next(iter(shown)))])
+    taken: dict[tuple[str, ...], str] = {}
+    for name, title in shown.items():
+        key = tuple(words(title))
+        if key in taken:
             raise Red(
                 "Two tools have the same title.",
-                tool=f"{seen[title.casefold()]}, {tool.name}",
-                expected="a person can tell them apart",
+                tool=f"{taken[key]}, {name}",
+                expected="people can tell them apart",
                 seen=title,
             )
-        seen[title.casefold()] = tool.name
+        taken[key] = name
 
 
 async def descriptions(attempt: Attempt) -> None:
-    box = await observe(attempt)
-    known = {t.name for t in box.tools}
+    box = await toolbox(attempt)
     for rule_id in ("description-present", "description-says-more", "description-parameters", "description-not-cut"):
-        rule = RULES[rule_id]
-        for tool in box.tools:
-            for sentence in rule.look(tool, box.tools) if rule.look else ():
-                raise Red(f"{sentence[0].upper()}{sentence[1:]}.", tool=tool.name, expected=rule.advice, seen=_quote(tool))
+        refuse_by_rule(box, rule_id)
+    thin = {
+        t.name: f"the parameter {p} is described by {s['description']!r} only"
+        for t in box.tools
+        for p, s in properties(t).items()
+        if len(words(str(s["description"]))) < 2 or words(str(s["description"])) == words(p)
+    }
+    refuse(thin, "what it means, or an example: Name of the project, such as web-shop.")
+    known = {t.name for t in box.tools}
     for tool in box.tools:
-        body = text(tool)
-        if not says_when(tool):
+        if wrong := _unknown_tool(text(tool), known):
+            close = difflib.get_close_matches(wrong, known, 1)
             raise Red(
-                "The description doesn't say when to use the tool.",
+                f"The description sends the model to {wrong}, which isn't in the toolbox.",
                 tool=tool.name,
-                expected="a sentence such as: Use it when …",
-                seen=_quote(tool),
+                expected=f"did you mean {close[0]}?" if close else f"one of: {', '.join(sorted(known - {tool.name}))}",
+                seen=_quote(box, tool.name),
             )
-        others = [n for n in known if n != tool.name and mentions(n, body)]
-        invented = [w for w in re.findall(r"`([a-z]+(?:_[a-z]+)+|[a-z]+[A-Z]\w+)`", body) if w not in known | PARAMETERS]
-        if invented:
-            raise Red(
-                f"The description sends the model to {invented[0]}, which isn't in the toolbox.",
-                tool=tool.name,
-                expected=f"one of: {', '.join(sorted(known - {tool.name}))}",
-                seen=_quote(tool),
-            )
-        if not others or not says_when_not(tool):
-            raise Red(
-                "The description doesn't say when not to use the tool, and which one to use then.",
-                tool=tool.name,
-                expected="a sentence such as: Not for …; use (another tool of this toolbox) instead.",
-                seen=_quote(tool),
-            )
-    for sentence in RULES["description-no-twins"].look_at_all(box.tools):  # type: ignore[misc]
-        raise Red(f"{sentence[0].upper()}{sentence[1:]}.", expected="each text says what only its tool does", seen=sentence)
-
-
-def _quote(tool: Tool) -> str:
-    return shorten(text(tool) or "no description", 160)
-
-
-async def ranking(attempt: Attempt) -> None:
-    box = await observe(attempt)
-    requests = [(box.draw.request(r), job) for job in JOBS for r in job.requests]
-    right, confused = 0, {}
-    for request, job in requests:
-        doing = box.doing(job)
-        found = rank(box.tools, [(request, doing[0])])[0]
-        if found.first in doing:
-            right += 1
-        else:
-            confused.setdefault(f"{found.first} instead of {' or '.join(doing)}", request)
-    if right < RIGHT_SHARE * len(requests):
-        examples = "; ".join(f"{pair} for “{request}”" for pair, request in list(confused.items())[:3])
-        raise Red(
-            f"{right} of {len(requests)} requests found their tool first.",
-            expected=f"at least {round(RIGHT_SHARE * 100)} %: texts that use the words people use, and keep neighbours apart",
-            seen=examples,
+    said = {t.name: when_sentences(t) for t in box.tools}
+    silent = {
+        n: "the description doesn't say when to use the tool, in words that this check knows"
+        for n, s in said.items()
+        if not s
+    }
+    if silent:
+        refuse(
+            silent,
+            "a sentence such as: Use it when … · Call it before … · For questions like …",
+            _quote(box, next(iter(silent))),
         )
-
-
-async def budget(attempt: Attempt) -> None:
-    box = await observe(attempt)
-    if thin := [t.name for t in box.tools if len(text(t)) < 40]:
-        raise Red(
-            "A short list is no merit while the descriptions are missing.",
-            tool=thin[0],
-            expected="first part 02.4",
-            seen=f"{len(thin)} tools with less than 40 characters of description",
+    repeated = Counter(s for sentences_ in said.values() for s in set(sentences_))
+    hollow = {
+        n: "the sentence that says when says the same of other tools"
+        for n, s in said.items()
+        if all(repeated[x] > 1 for x in s)
+    }
+    refuse(hollow, "what only this tool is for", said[next(iter(hollow), next(iter(said)))][0])
+    alone = {
+        t.name: "the description doesn't say what the tool is not for, with the name of the tool to use then"
+        for t in box.tools
+        if not points_to(t, known - {t.name})
+    }
+    if alone:
+        refuse(
+            alone, "a sentence such as: Not for …; use (another tool of this toolbox).", _quote(box, next(iter(alone)))
         )
-    if (bytes_ := size(box.tools)) > BUDGET:
-        longest = max(box.tools, key=lambda t: size([t]))
+    refuse_by_rule(box, "description-no-twins")
+
+
+def _unknown_tool(body: str, known: set[str]) -> str:
+    """A word of `body` that looks like a tool's name and isn't one: in backticks, close to a name, or verb_noun."""
+    allowed = known | PARAMETERS
+    for quoted in re.findall(r"`([A-Za-z][\w-]*)`", body):
+        if quoted not in allowed and len(words(quoted)) > 1:
+            return str(quoted)
+    for word in re.findall(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b", body):
+        if word not in allowed and (is_verb(words(word)[0]) or difflib.get_close_matches(word, known, 1, 0.8)):
+            return str(word)
+    return ""
+
+
+def _described(box: Toolbox) -> None:
+    thin = {
+        t.name: "a description of less than 40 characters doesn't count here"
+        for t in box.tools
+        if len(text(t)) < SHORTEST
+    }
+    if thin:
+        refuse(thin, "descriptions as in part 02.4", _quote(box, next(iter(thin))))
+
+
+async def ranking(attempt: Attempt) -> str:
+    box = await toolbox(attempt)
+    _described(box)
+    # FastMCP's search takes createIssue for one word. Style is the learner's choice, so it must not decide here.
+    tools = [t.model_copy(update={"description": f"{' '.join(words(t.name))} {text(t)}"}) for t in box.tools]
+    right, total, confused = 0, 0, []
+    for job in JOBS:
+        for pattern in job.requests:
+            request = box.draw.request(pattern)
+            found = rank(tools, [(request, box.doing(job)[0])])[0]
+            total += 1
+            if found.first in box.doing(job):
+                right += 1
+            else:
+                confused.append(f"{found.first} instead of {' or '.join(box.doing(job))} for “{request}”")
+    if right < RIGHT_SHARE * total:
         raise Red(
-            f"The list of tools has {bytes_:,} bytes.",
+            f"{right} of {total} requests found their tool first.",
+            expected=f"at least {round(RIGHT_SHARE * total)}: texts in people's words, that keep neighbours apart",
+            seen="; ".join(attempt.random.sample(confused, 3)),
+        )
+    return f"{right} of {total} requests found their tool first."
+
+
+async def budget(attempt: Attempt) -> str:
+    box = await toolbox(attempt)
+    _described(box)
+    # What a result looks like is lesson 04's matter: a declared output must not cost points here.
+    tools = [t.model_copy(update={"output_schema": None}) for t in box.tools]
+    if (bytes_ := size(tools)) > BUDGET:
+        longest = max(tools, key=lambda t: size([t]))
+        raise Red(
+            f"Names, texts and input schemas take {bytes_:,} bytes.",
             tool=f"the longest is {longest.name}, {size([longest]):,} bytes",
             expected=f"at most {BUDGET:,}",
             seen=f"about {bytes_ // 4:,} tokens in every conversation",
         )
+    return f"{bytes_:,} bytes of {BUDGET:,}."
 
 
 EXERCISE = Exercise(
@@ -441,8 +499,8 @@ EXERCISE = Exercise(
             "Write the list of jobs on paper first: every value of `action` and of `op` is a job of its own.",
             "A tool is a function with the parameters from the table and one line of body: "
             "`return forge.close_issue(issue_id)`.",
-            "For people there are two good answers: one tool on `forge.put_user`, or one on `forge.create_user` and one "
-            "on `forge.update_user`. For SQL there is one question that people really ask: see the last row of the table.",
+            "For people there are two good answers: one tool on `forge.put_user`, or one on `forge.create_user` and "
+            "one on `forge.update_user`. For SQL there is one question that people really ask: see the last row.",
         )),
         Part("02.2", "Names", 2, names, (
             "Read each name aloud as an order: “close issue”. Does it say what will happen, and to what?",
@@ -455,7 +513,7 @@ EXERCISE = Exercise(
             "Where is it given? `@mcp.tool(title=\"…\")`. Without it the SDK makes one out of the name.",
         )),
         Part("02.4", "Descriptions", 2, descriptions, (
-            "Three sentences are enough: what it does and returns; when to use it; what it is not for and which tool is.",
+            "Three sentences are enough: what it does and returns; when to use it; what it is not for, and which is.",
             "Name the neighbour exactly as it is called: “Not for reading: use read_file.” A name that isn't in the "
             "toolbox sends the model nowhere.",
             "Each parameter wants a text as well: `Args:` lines in the docstring, or `Annotated[str, \"…\"]`.",
@@ -463,9 +521,9 @@ EXERCISE = Exercise(
         Part("02.5", "Told apart by a ranker", 1, ranking, (
             "Look at the pairs in the message: which word of the request stands in the wrong tool's text, "
             "and is missing in the right one?",
-            "Use the words people use: a bug is “reported”, a name is “changed”, a file has “content”. BM25 compares whole "
-            "words, so “issues” and “issue” are two words to it.",
-            "Long “not for” sentences carry the neighbour's words. Keep them short: “Not for closed ones: use close_issue.”",
+            "Use the words people use: a bug is “reported”, a name is “changed”, a file has “content”. BM25 compares "
+            "whole words, so “issues” and “issue” are two words to it.",
+            "Long “not for” sentences carry the neighbour's words. Keep them short: “Not to close: use close_issue.”",
         )),
         Part("02.6", "Within the budget", 1, budget, (
             "`(await audit(mcp)).bytes` says how large the list is. The message names the longest tool.",

@@ -52,7 +52,7 @@ def search(text: str) -> list[City]:
     """
     found = _index().get(_fold(text))
     if found:
-        return found
+        return list(found)
     name, _, country = text.rpartition(",")
     country = _fold(country)
     return [

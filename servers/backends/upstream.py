@@ -53,10 +53,9 @@ def send(service: str, address: str, method: str, path: str, **options: Any) -> 
     except (httpx2.RequestError, httpx2.InvalidURL) as error:
         raise UpstreamDown(f"{service} can't be reached.") from error
     if response.status_code == 429:
-        seconds = response.headers.get("retry-after", "")
-        raise UpstreamRateLimited(
-            f"{service} has had too many calls for now.", int(seconds) if seconds.isdecimal() else None
-        )
+        text = response.headers.get("retry-after", "")
+        seconds = int(text) if text.isdecimal() and len(text) < 10 else None  # it may also be a date, or nonsense
+        raise UpstreamRateLimited(f"{service} has had too many calls for now.", seconds)
     if not response.is_success and not response.is_client_error:
         raise UpstreamDown(f"{service} is out of order (status {response.status_code}).")
     return response

@@ -79,7 +79,7 @@ def forecast(city: City | str, start: dt.date, days: int) -> list[Day]:
 
     Args:
         city: A city, or what somebody calls it (then as `find_city`).
-        start: The first day, today or up to two weeks ahead.
+        start: The first day; the last one may be up to 15 days from today.
         days: How many, 1 to 7.
 
     Raises:
@@ -189,8 +189,9 @@ def _open_meteo_forecast(place: City, start: dt.date, days: int) -> list[Day]:
 
 
 def _open_meteo_place(text: str) -> City | None:
-    name, _, country = (part.strip() for part in text.strip()[:100].rpartition(","))
-    query = {"name": name, "countryCode": country.upper()} if name and len(country) == 2 else {"name": text[:100]}
+    text = text.strip()[: cities.MAX_LENGTH].encode(errors="ignore").decode()  # no half characters in a URL
+    name, _, country = (part.strip() for part in text.rpartition(","))
+    query = {"name": name, "countryCode": country.upper()} if name and len(country) == 2 else {"name": text}
     url = os.environ.get("OPEN_METEO_GEOCODING_URL") or "https://geocoding-api.open-meteo.com"
     answer = _open_meteo(url, "/v1/search", {**query, "count": 1, "language": "en", "format": "json"})
     with _sense(_OPEN_METEO):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mcp_types import Tool
 
@@ -25,25 +25,56 @@ def mentions(name: str, body: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", body) is not None
 
 
-WHEN = re.compile(
-    r"\b(use|call|choose|pick|meant|made|right|good|useful|helpful|suited|intended)\b[^.]*\b(when|whenever|if|for|to|before|after|once)\b"
-    r"|\b(when|whenever|if)\b[^.]*\b(user|someone|somebody|you|person|people|service|asks?|wants?|needs?)\b",
+# People say it in many ways; a phrase missing here refuses a good text, so these are wide.
+_USE = re.compile(
+    r"\b(when|whenever|where|if|once|before|after|in case|as soon as|as long as|us(e|ed|eful)|made|meant|good|right|best"
+    r"|help(s|ful)?|intended|suit(s|ed|able)|appropriate|need(s|ed)?|answers|questions?|asks?|asked|wants?|wanted|wish(es)?"
+    r"|for (requests|whoever|anyone|anybody|people|those))\b|^(call|run|pick|choose|take|reach|apply)\b",
     re.IGNORECASE,
 )
-WHEN_NOT = re.compile(
-    r"\b(not|never|don't|doesn't|do not|does not|cannot|can't|instead|rather than|avoid|unless|except|only for|other than)\b",
+_NOT = re.compile(
+    r"\b(not|no|never|cannot|nothing|nobody|wrong|avoid|unlike|without|except|unless|rather|instead|otherwise|only"
+    r"|other than|(un|ill-?)suit(ed|able)|\w+n['’]t)\b",
     re.IGNORECASE,
+)
+_ELSE = re.compile(
+    r"\b(use|take|see|go|prefer|try|call|choose|pick|ask|for that|does that|is for|job of|belongs)\b", re.IGNORECASE
 )
 
 
-def says_when(tool: Tool) -> bool:
-    """Whether the description says when to use the tool."""
-    return WHEN.search(text(tool)) is not None
+def sentences(body: str) -> list[str]:
+    """`body` in sentences and half-sentences, lower case, white space folded."""
+    return [
+        " ".join(s.lower().split()) for s in re.split(r"(?<=[.;!?])\s+|\n\s*\n|\n\s*[-*]", body) if s.strip(" .;\n")
+    ]
+
+
+def when_sentences(tool: Tool) -> list[str]:
+    """The sentences that say when to use the tool: a word of use, and no negation before it."""
+    found = []
+    for sentence in sentences(text(tool)):
+        use, negation = _USE.search(sentence), _NOT.search(sentence)
+        if use and not (negation and negation.start() < use.start()):
+            found.append(sentence)
+    return found
 
 
 def says_when_not(tool: Tool) -> bool:
-    """Whether the description says when not to use the tool."""
-    return WHEN_NOT.search(text(tool)) is not None
+    """Whether the description says what the tool is not for."""
+    return _NOT.search(text(tool)) is not None
+
+
+def points_to(tool: Tool, others: Iterable[str]) -> list[str]:
+    """The other tools that the description sends the model to: named, beside a negation or a word such as *use*."""
+    parts = sentences(text(tool))
+    found = []
+    for name in others:
+        for i, sentence in enumerate(parts):
+            around = " ".join(parts[max(0, i - 1) : i + 2])
+            if mentions(name.lower(), sentence) and (_NOT.search(around) or _ELSE.search(around)):
+                found.append(name)
+                break
+    return found
 
 
 def _present(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
@@ -55,7 +86,11 @@ def _says_more_than_name(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     body = text(tool)
     if not body:
         return
-    new = set(words(body)) - set(words(tool.name)) - {"a", "an", "the", "of", "to", "this", "tool", "it", "for", "and", "or", "s"}
+    new = (
+        set(words(body))
+        - set(words(tool.name))
+        - {"a", "an", "the", "of", "to", "this", "tool", "it", "for", "and", "or", "s"}
+    )
     if len(new) < 3:
         yield "the description only says the name again"
     elif len(body) < SHORTEST:
@@ -63,7 +98,7 @@ def _says_more_than_name(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
 
 
 def _when(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
-    if text(tool) and not says_when(tool):
+    if text(tool) and not when_sentences(tool):
         yield "the description doesn't say when to use the tool"
 
 

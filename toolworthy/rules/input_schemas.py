@@ -15,13 +15,22 @@ _SAYS_TYPE = ("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref")
 
 def _closed(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     for where, schema in nested(tool.input_schema):
-        if (has_type(schema, "object") or not where) and schema.get("properties") and schema.get("additionalProperties") is not False:
+        if (
+            (has_type(schema, "object") or not where)
+            and schema.get("properties")
+            and schema.get("additionalProperties") is not False
+        ):
             yield f"{where or 'the arguments'}: fields that are not declared are let in and dropped without a word"
 
 
 def _no_free_objects(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     for where, schema in nested(tool.input_schema):
-        if where and has_type(schema, "object") and not schema.get("properties") and schema.get("additionalProperties") is not False:
+        if (
+            where
+            and has_type(schema, "object")
+            and not schema.get("properties")
+            and schema.get("additionalProperties") is not False
+        ):
             yield f"{where}: any object at all is accepted"
 
 
@@ -47,7 +56,11 @@ def _strings(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
 
 def _numbers(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     for where, schema in nested(tool.input_schema):
-        if where and (has_type(schema, "integer") or has_type(schema, "number")) and not _has(schema, ("enum", "const")):
+        if (
+            where
+            and (has_type(schema, "integer") or has_type(schema, "number"))
+            and not _has(schema, ("enum", "const"))
+        ):
             low = _has(schema, ("minimum", "exclusiveMinimum"))
             high = _has(schema, ("maximum", "exclusiveMaximum"))
             if not (low and high):

@@ -8,7 +8,8 @@ The observer's side (a notebook, a test, a grader):
         ...
     world.ledger                            # what was asked, and what it changed
 
-The server's side: `ask("weather.current", city="Hanoi, VN")`. Without TOOLWORTHY_WORLD it acts on `local_world()`.
+The server's side: `ask("weather.current", city="Hanoi, VN")`. Without TOOLWORTHY_WORLD it acts on `local_world`, a
+world inside its own process.
 """
 
 from servers.backends.world.asking import ask, local_world

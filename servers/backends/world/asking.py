@@ -41,7 +41,7 @@ def ask(operation: str, /, **arguments: Any) -> Any:
     try:
         body = to_json(arguments)
     except ValueError as error:
-        raise WrongRequest(f"{operation} takes its arguments as one JSON object.") from error
+        raise WrongRequest(f"{operation} takes arguments that JSON can hold.") from error
     address = os.environ.get("TOOLWORTHY_WORLD")
     return _ask_remote(address, operation, body) if address else _ask_local(operation, body)
 

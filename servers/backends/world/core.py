@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json, to_jsonable_python
 
 from servers.backends.errors import BackendError, DomainError, UpstreamDown, UpstreamRateLimited, WrongRequest
 
+MAX_BYTES = 1_000_000
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 Outcome: TypeAlias = Literal["answered", "refused", "wrong request", "no answer", "answer lost", "rate limited", "down"]
@@ -75,7 +76,10 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Operation:
-    """A function that the world offers. Its annotations are enforced; it returns anything that JSON can hold."""
+    """A function that the world offers. Its annotations are enforced; it returns anything that JSON can hold.
+
+    It says no with a DomainError; any other exception is a bug, which a local asker sees and a remote one gets as 500.
+    """
 
     function: Callable[..., Any]
     effect: bool = False
@@ -163,14 +167,14 @@ class World:
 
         Args:
             operation: As in `operations`; any other is answered with WrongRequest.
-            arguments: A JSON object. If it is anything else, that is no call: WrongRequest, and no entry.
+            arguments: A JSON object of at most MAX_BYTES. Anything else is no call: WrongRequest, and no entry.
         """
         try:
-            asked = from_json(arguments, allow_inf_nan=False)
+            asked = from_json(arguments, allow_inf_nan=False) if len(arguments) <= MAX_BYTES else None
         except ValueError:
             asked = None
         if not isinstance(asked, dict):
-            return Reply(error=WrongRequest(f"{operation} takes its arguments as one JSON object."))
+            return Reply(error=WrongRequest(f"{operation} takes one JSON object of at most {MAX_BYTES} bytes."))
         with self._lock:
             faults = self._faults.get(operation)
             fault = faults.popleft() if faults else None

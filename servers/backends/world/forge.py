@@ -11,8 +11,8 @@ from servers.backends.errors import NotFound, Refused
 from servers.backends.world.core import Clock, Operation, Unchanged
 
 PROJECTS = (
-    "web-shop", "billing", "search", "mobile-app", "docs", "stock", "mailer", "reports", "login", "images", "chat", "maps",
-    "backups", "invoices", "ratings", "coupons", "translations", "monitoring", "newsletter", "warehouse",
+    "web-shop", "billing", "search", "mobile-app", "docs", "stock", "mailer", "reports", "login", "images", "chat",
+    "maps", "backups", "invoices", "ratings", "coupons", "translations", "monitoring", "newsletter", "warehouse",
 )  # fmt: skip
 PEOPLE = {"ana@forge.example": "Ana Quispe", "binh@forge.example": "Trần Bình", "chidi@forge.example": "Chidi Okafor"}
 ROLES = ("reader", "developer", "owner")

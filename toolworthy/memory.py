@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,15 @@ def load() -> dict[str, dict[str, Any]]:
     """Part id → {"green": bool, "tries": int, "hints": int}. A file that can't be read is set aside, not deleted."""
     try:
         parts = json.loads(_file().read_text(encoding="utf-8"))["parts"]
-        return {str(k): {"green": bool(v["green"]), "tries": int(v["tries"]), "hints": int(v["hints"])} for k, v in parts.items()}
+        return {
+            str(k): {"green": bool(v["green"]), "tries": int(v["tries"]), "hints": int(v["hints"])}
+            for k, v in parts.items()
+        }
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        try:
+        with suppress(OSError):
             _file().replace(_file().with_suffix(".unreadable.json"))
-        except OSError:
-            pass
         return {}
 
 
@@ -46,14 +48,12 @@ def note(part: str, *, green: bool = False, tried: bool = False, hints: int = 0)
     entry["green"] = entry["green"] or green
     entry["tries"] += tried
     entry["hints"] = max(entry["hints"], hints)
-    try:
+    with suppress(OSError):
         home().mkdir(parents=True, exist_ok=True)
         # Written beside and moved over: two notebooks at once, or a power cut, never leave half a file.
         with tempfile.NamedTemporaryFile("w", dir=home(), delete=False, encoding="utf-8", suffix=".tmp") as new:
             json.dump({"parts": state}, new, indent=1)
         os.replace(new.name, _file())
-    except OSError:
-        pass
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,9 @@ class Progress:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return render.box("plain", f"{self.reached} of {self.total} points", render.table(list(self._columns), self.rows))
+        return render.box(
+            "plain", f"{self.reached} of {self.total} points", render.table(list(self._columns), self.rows)
+        )
 
 
 def progress(exercise: str = "") -> Progress:

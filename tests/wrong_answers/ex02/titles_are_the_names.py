@@ -1,0 +1,7 @@
+"""02.3: The title is the one the SDK makes out of the name, or there is none
+
+The name again, underscores and all.
+"""
+
+for tool in await mcp.list_tools():
+    mcp.add_tool(tool.model_copy(update={"title": tool.name}))

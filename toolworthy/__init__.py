@@ -23,6 +23,7 @@ from toolworthy.auditing import audit
 from toolworthy.checking import CheckResult, PartFailed, check, hint
 from toolworthy.memory import progress
 from toolworthy.notebook import reset
+from toolworthy.render import Table
 from toolworthy.report import Finding, Report
 from toolworthy.subject import Subject, TargetError, connect
 from toolworthy.wire import Tape
@@ -33,6 +34,7 @@ __all__ = [
     "PartFailed",
     "Report",
     "Subject",
+    "Table",
     "Tape",
     "TargetError",
     "audit",

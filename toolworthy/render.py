@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas
 
 # JupyterLab's own colours, which follow its light and dark theme; the second value is for everything else.
 COLOURS = {
@@ -44,10 +48,22 @@ def box(kind: str, heading: str, body: str) -> str:
 
 
 def table(columns: list[str], rows: list[list[object]]) -> str:
-    """A plain HTML table; every cell is escaped."""
-    head = "".join(f'<th scope="col" style="text-align:left">{escape(c)}</th>' for c in columns)
-    lines = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left;vertical-align:top">{escape(c)}</td>' for c in row) + "</tr>"
-        for row in rows
-    )
+    """A plain HTML table, to the left as text is read; every cell is escaped, line breaks are kept."""
+    style = "text-align:left;vertical-align:top;white-space:pre-wrap"
+    head = "".join(f'<th scope="col" style="{style}">{escape(c)}</th>' for c in columns)
+    lines = "".join("<tr>" + "".join(f'<td style="{style}">{escape(c)}</td>' for c in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+class Table:
+    """A data frame shown to be read: whole texts, to the left, with their line breaks. A plain index isn't shown."""
+
+    def __init__(self, frame: pandas.DataFrame) -> None:
+        plain = frame.index.name is None and list(frame.index) == list(range(len(frame)))
+        self.frame = frame if plain else frame.reset_index(names=frame.index.name or "")
+
+    def __repr__(self) -> str:
+        return str(self.frame.to_string(index=False, justify="left"))
+
+    def _repr_html_(self) -> str:
+        return table([str(c) for c in self.frame.columns], self.frame.astype(object).to_numpy().tolist())

@@ -10,7 +10,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from servers.backends.world import Entry, World
 from servers.backends.world.forge import PEOPLE, PROJECTS, ROLES, forge
 from toolworthy.exercise import Attempt, Exercise, Part, Red
 from toolworthy.ranking import rank
-from toolworthy.render import shorten
+from toolworthy.render import shorten, visible
 from toolworthy.rules import RULES
 from toolworthy.rules.base import properties
-from toolworthy.rules.descriptions import SHORTEST, points_to, text, when_sentences
+from toolworthy.rules.descriptions import points_to, text, when_sentences
 from toolworthy.rules.names import is_verb, words
 from toolworthy.rules.size import size
 from toolworthy.subject import Subject
@@ -147,6 +147,7 @@ class Toolbox:
     """The tools of a server and the job that each was seen doing."""
 
     tools: Sequence[Tool]
+    instructions: str
     jobs: dict[str, Job]  # tool name → job
     draw: Draw
 
@@ -174,7 +175,7 @@ async def observe(attempt: Attempt) -> Toolbox:
                     seen=", ".join(t.name for t in subject.tools),
                 )
             jobs = {tool.name: await _job_of(tool, subject, world, draw) for tool in subject.tools}
-            box = Toolbox(subject.tools, jobs, draw)
+            box = Toolbox(subject.tools, subject.client.instructions or "", jobs, draw)
             await _people(box.doing(PEOPLE_JOB), subject, world, draw)
     missing = [job.name for job in JOBS if not box.doing(job)]
     if missing:
@@ -298,7 +299,42 @@ def _passes_on(answer: Any, result: CallToolResult) -> bool:
 
 
 async def split(attempt: Attempt) -> None:
-    await observe(attempt)
+    box = await observe(attempt)
+    await _one_job_with_any_value(attempt, box)
+
+
+async def _one_job_with_any_value(attempt: Attempt, box: Toolbox) -> None:
+    """Red if a tool does another job when a parameter is empty or an optional one is given: a switch in disguise."""
+    with observed_world(World(forge)) as world:
+        async with attempt.connect() as subject:
+            for tool, parameter, value in _trials(box):
+                draw, job = Draw(attempt), box.jobs[tool.name]
+                arguments = {p: draw.value(p) for p in properties(tool) if p in PARAMETERS}
+                before = len(world.ledger)
+                await subject.call(tool.name, arguments | {parameter: value})
+                did = {_operation(e) for e in world.ledger[before:] if e.effect}
+                if other := did - set(job.operations):
+                    raise Red(
+                        f"With {parameter}={value!r} the tool does another job.",
+                        tool=tool.name,
+                        expected=f"{job.name}, or a refusal, whatever it is told",
+                        seen=", ".join(sorted(other)),
+                    )
+
+
+def _trials(box: Toolbox) -> Iterator[tuple[Tool, str, Any]]:
+    for tool in box.tools:
+        for parameter, schema in properties(tool).items():
+            for value in [""] if parameter in PARAMETERS else _trial_values(schema):
+                yield tool, parameter, value
+
+
+def _trial_values(schema: dict[str, Any]) -> list[Any]:
+    """Some values for a parameter that isn't in the table, by its type; wrong ones are refused and do no harm."""
+    if isinstance(schema.get("enum"), list):
+        return list(schema["enum"])[:5]
+    verbs = ["open", "close", "archive", "delete", "write", "update"]
+    return [True, False, 1, *verbs, *({verb: True} for verb in verbs)]
 
 
 async def toolbox(attempt: Attempt) -> Toolbox:
@@ -343,38 +379,90 @@ async def names(attempt: Attempt) -> None:
     for rule in RULES.values():
         if rule.point == 1:
             refuse_by_rule(box, rule.id)
+    lies = {t.name: fault for t in box.tools if (fault := _name_fault(words(t.name)[0], box.jobs[t.name]))}
+    refuse(lies, "a name that says what happens", next(iter(lies), ""))
+
+
+READS = {"get", "read", "list", "show", "find", "search", "fetch", "view", "count", "look", "see", "query", "browse"}
+WRITES = {
+    "write",
+    "create",
+    "open",
+    "close",
+    "delete",
+    "update",
+    "set",
+    "add",
+    "rename",
+    "archive",
+    "put",
+    "save",
+    "make",
+}
+
+
+def _name_fault(verb: str, job: Job) -> str:
+    reading = job.operations[0].startswith(("list", "read"))
+    if not reading and verb in READS:
+        return f"{verb!r} promises to read, and the tool changes the forge"
+    # “Open a file” is how people say that they read it.
+    if reading and verb in WRITES - {"open"}:
+        return f"{verb!r} promises a change, and the tool only reads"
+    return ""
+
+
+ARTICLES = {"a", "an", "the", "of", "to", "in", "for", "s", "your", "this"}
 
 
 async def titles(attempt: Attempt) -> None:
     box = await toolbox(attempt)
     shown = {t.name: (t.title or (t.annotations and t.annotations.title) or "").strip() for t in box.tools}
-    made = {
-        name: "the title is the one the SDK makes out of the name, or there is none"
-        for name, title in shown.items()
-        if not title
-        or title == name.replace("_", " ").title()
-        or (words(title) == words(name) and title != title.capitalize())
-    }
-    if made:
-        refuse(made, "a title in a person's words, given by you", shown[next(iter(made))] or "no title")
-    long = {n: "the title doesn't fit a menu" for n, t in shown.items() if len(t) > 60}
-    refuse(long, "at most 60 characters", shown[next(iter(long), next(iter(shown)))])
-    short = {n: "the title doesn't say what is done to what" for n, t in shown.items() if len(set(words(t))) < 2}
-    refuse(short, "two words or more, as on a button or in a menu", shown[next(iter(short), next(iter(shown)))])
+    faults = {name: fault for name, title in shown.items() if (fault := _title_fault(box, name, title))}
+    if faults:
+        first = next(iter(faults))
+        alike = {n: f for n, f in faults.items() if f == faults[first]}
+        refuse(alike, "what a person would read on a button or in a menu: Open an issue", shown[first] or "no title")
     taken: dict[tuple[str, ...], str] = {}
     for name, title in shown.items():
-        key = tuple(words(title))
+        key = tuple(w for w in words(title) if w not in ARTICLES) or (title,)
         if key in taken:
-            raise Red(
-                "Two tools have the same title.",
-                tool=f"{taken[key]}, {name}",
-                expected="people can tell them apart",
-                seen=title,
-            )
+            both = f"{taken[key]}, {name}"
+            raise Red("Two tools have the same title.", tool=both, expected="people can tell them apart", seen=title)
         taken[key] = name
 
 
-async def descriptions(attempt: Attempt) -> None:
+def _title_fault(box: Toolbox, name: str, title: str) -> str:
+    said = set(words(title))
+    sentence_case = " " in title and title == title.capitalize() and title[-1:].isalnum()
+    if not title or ("".join(words(title)) == "".join(words(name)) and not sentence_case):
+        return "the title is the one the SDK makes out of the name, or there is none"
+    if visible(title) != title or "\n" in title or "_" in title:
+        return "the title has characters that nobody writes on a button"
+    if len(title) > 60:
+        return f"the title doesn't fit a menu: it has {len(title)} characters, and 60 is the limit"
+    if len(said) < 2 and title.isascii():
+        return "the title doesn't say what is done to what"
+    if said & {"tool", "function", "todo"}:
+        return "the title speaks of the tool, not of what it does"
+    core = said - ARTICLES
+    if other := next((t.name for t in box.tools if t.name != name and set(words(t.name)) == core), ""):
+        return f"the title says what {other} does"
+    job = box.jobs[name]
+    known = {_stem(w) for text_ in (name, job.name, *job.requests, *job.operations) for w in words(text_)}
+    if title.isascii() and not {_stem(w) for w in core} & known:
+        return "nothing in the title says what the tool does"
+    return ""
+
+
+def _stem(word: str) -> str:
+    return word[:4]
+
+
+async def check_descriptions(attempt: Attempt) -> None:
+    await descriptions(attempt)
+
+
+async def descriptions(attempt: Attempt) -> Toolbox:
     box = await toolbox(attempt)
     for rule_id in ("description-present", "description-says-more", "description-parameters", "description-not-cut"):
         refuse_by_rule(box, rule_id)
@@ -407,11 +495,11 @@ async def descriptions(attempt: Attempt) -> None:
             "a sentence such as: Use it when … · Call it before … · For questions like …",
             _quote(box, next(iter(silent))),
         )
-    repeated = Counter(s for sentences_ in said.values() for s in set(sentences_))
+    repeated = Counter(_bare(s) for sentences_ in said.values() for s in {_bare(x): x for x in sentences_})
     hollow = {
         n: "the sentence that says when says the same of other tools"
         for n, s in said.items()
-        if all(repeated[x] > 1 for x in s)
+        if all(repeated[_bare(x)] > 1 for x in s)
     }
     refuse(hollow, "what only this tool is for", said[next(iter(hollow), next(iter(said)))][0])
     alone = {
@@ -424,6 +512,12 @@ async def descriptions(attempt: Attempt) -> None:
             alone, "a sentence such as: Not for …; use (another tool of this toolbox).", _quote(box, next(iter(alone)))
         )
     refuse_by_rule(box, "description-no-twins")
+    return box
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without what makes copies look different: figures and signs."""
+    return " ".join(re.findall(r"[^\W\d_]+", sentence))
 
 
 def _unknown_tool(body: str, known: set[str]) -> str:
@@ -438,19 +532,17 @@ def _unknown_tool(body: str, known: set[str]) -> str:
     return ""
 
 
-def _described(box: Toolbox) -> None:
-    thin = {
-        t.name: "a description of less than 40 characters doesn't count here"
-        for t in box.tools
-        if len(text(t)) < SHORTEST
-    }
-    if thin:
-        refuse(thin, "descriptions as in part 02.4", _quote(box, next(iter(thin))))
+async def described(attempt: Attempt) -> Toolbox:
+    """The toolbox for the parts that weigh its texts; they make sense once there are texts worth weighing."""
+    try:
+        return await descriptions(attempt)
+    except Red as red:
+        first = "" if red.message.startswith("First make") else "First make 02.4 green. "
+        raise Red(f"{first}{red.message}", tool=red.tool, expected=red.expected, seen=red.seen) from None
 
 
 async def ranking(attempt: Attempt) -> str:
-    box = await toolbox(attempt)
-    _described(box)
+    box = await described(attempt)
     # FastMCP's search takes createIssue for one word. Style is the learner's choice, so it must not decide here.
     tools = [t.model_copy(update={"description": f"{' '.join(words(t.name))} {text(t)}"}) for t in box.tools]
     right, total, confused = 0, 0, []
@@ -473,14 +565,14 @@ async def ranking(attempt: Attempt) -> str:
 
 
 async def budget(attempt: Attempt) -> str:
-    box = await toolbox(attempt)
-    _described(box)
+    box = await described(attempt)
     # What a result looks like is lesson 04's matter: a declared output must not cost points here.
     tools = [t.model_copy(update={"output_schema": None}) for t in box.tools]
-    if (bytes_ := size(tools)) > BUDGET:
+    bytes_ = size(tools) + len(box.instructions.encode())
+    if bytes_ > BUDGET:
         longest = max(tools, key=lambda t: size([t]))
         raise Red(
-            f"Names, texts and input schemas take {bytes_:,} bytes.",
+            f"Names, texts, input schemas and the server's instructions take {bytes_:,} bytes.",
             tool=f"the longest is {longest.name}, {size([longest]):,} bytes",
             expected=f"at most {BUDGET:,}",
             seen=f"about {bytes_ // 4:,} tokens in every conversation",
@@ -512,7 +604,7 @@ EXERCISE = Exercise(
             "A title is for people: what would stand on a button? “Close an issue” rather than “Close Issue”.",
             "Where is it given? `@mcp.tool(title=\"…\")`. Without it the SDK makes one out of the name.",
         )),
-        Part("02.4", "Descriptions", 2, descriptions, (
+        Part("02.4", "Descriptions", 2, check_descriptions, (
             "Three sentences are enough: what it does and returns; when to use it; what it is not for, and which is.",
             "Name the neighbour exactly as it is called: “Not for reading: use read_file.” A name that isn't in the "
             "toolbox sends the model nowhere.",

@@ -1,4 +1,4 @@
-"""02.6: Names, texts and input schemas take
+"""02.6: Names, texts, input schemas and
 
 An enumeration of a thing that isn't finite, in seven tools.
 """

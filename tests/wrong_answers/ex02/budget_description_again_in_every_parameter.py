@@ -1,4 +1,4 @@
-"""02.6: Names, texts and input schemas take
+"""02.6: Names, texts, input schemas and
 
 Each parameter tells the whole story again.
 """

@@ -1,4 +1,4 @@
-"""02.6: Names, texts and input schemas take
+"""02.6: Names, texts, input schemas and
 
 The text moved to where a quick count doesn't look: into the schema's titles and examples.
 """

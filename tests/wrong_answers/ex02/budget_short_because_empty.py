@@ -1,4 +1,4 @@
-"""02.6: less than 40 characters doesn't count here
+"""02.6: First make 02.4 green
 
 Small, since it says nothing.
 """

@@ -1,4 +1,4 @@
-"""02.5: requests found their tool first
+"""02.5: First make 02.4 green
 
 The cheat: all words that somebody might use, in each description.
 """

@@ -1,4 +1,4 @@
-"""02.5: less than 40 characters doesn't count here
+"""02.5: First make 02.4 green
 
 Names alone find many requests; that isn't the exercise.
 """

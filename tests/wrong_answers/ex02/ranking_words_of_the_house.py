@@ -18,4 +18,6 @@ texts = {
 for old_name, (new_name, said) in texts.items():
     tool = await mcp.get_tool(old_name)
     mcp.local_provider.remove_tool(old_name)
+    other = "view_plank" if new_name != "view_plank" else "lay_plank"
+    said += f" Good when the mate calls out {new_name.replace('_', ' ')}. Not otherwise; then {other} is better to use."
     mcp.add_tool(tool.model_copy(update={"name": new_name, "description": said}))

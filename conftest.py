@@ -11,7 +11,6 @@ import pytest
 
 os.environ.setdefault("FASTMCP_CHECK_FOR_UPDATES", "off")
 _HOMES = tempfile.TemporaryDirectory(prefix="toolworthy-homes-")  # removed when the process ends
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def own_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """The same for notebooks, which know no fixtures: their kernel starts right after this, with this environment."""
     if item.path.suffix == ".ipynb":
-        os.environ["TOOLWORTHY_HOME"] = str(Path(_HOMES.name) / item.path.stem)
+        os.environ["TOOLWORTHY_HOME"] = str(Path(_HOMES.name) / item.path.parent.name / item.path.stem)
 
 
 @pytest.hookimpl(hookwrapper=True)

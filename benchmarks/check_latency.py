@@ -2,8 +2,8 @@
 
     python benchmarks/check_latency.py [ROUNDS]
 
-Beside it, in the same run: the floor (a bare FastMCP client that lists the tools and calls each once, and judges
-nothing) and a rival (the whole notebook under `pytest --nbval-lax`, which is how one would grade it without toolworthy).
+Beside it, in the same run: the floor (a bare FastMCP client that lists the tools, calls each once and judges nothing)
+and a rival (the whole notebook under `pytest --nbval-lax`, the way to grade it without toolworthy).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests.answers import EXERCISES, ROOT, run, solution_source
 from toolworthy import check
 from toolworthy.exercise import Exercise
 
-SAMPLE = {"role": "reader", "issue_id": "I-101", "project": "web-shop", "path": "README.md", "email": "ana@forge.example"}
+SAMPLE = {"role": "reader", "issue_id": "I-101", "project": "docs", "path": "README.md", "email": "ana@forge.example"}
 
 
 async def milliseconds(work: Callable[[], Awaitable[object]]) -> float:
@@ -54,13 +55,13 @@ async def measure(exercise: Exercise, rounds: int) -> list[tuple[str, list[float
     for _ in track(range(rounds), f"exercise {exercise.id}", console=Console(stderr=True)):
         rows[0][1].append(await milliseconds(lambda: bare_client(server)))
         for part, (_, times) in zip(exercise.parts, rows[1:], strict=True):
-            times.append(await milliseconds(lambda part=part: check(part.id, server)))  # type: ignore[misc]
+            times.append(await milliseconds(partial(check, part.id, server)))
     return rows
 
 
 def nbval(exercise: Exercise) -> float:
     book = ROOT / "solutions" / exercise.notebook.name
-    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-q", "-o", "addopts=", "-p", "no:cacheprovider", str(book)]
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-o", "addopts=", "-p", "no:cacheprovider", str(book)]
     begin = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
     return (time.perf_counter() - begin) * 1000
@@ -74,7 +75,8 @@ def main() -> None:
         for exercise in EXERCISES:
             rows = asyncio.run(measure(exercise, rounds))
             floor = statistics.median(rows[0][1])
-            table = Table("what", "median ms", "slowest of 20 ms", "times the floor", title=f"exercise {exercise.id}, {rounds} rounds")
+            title = f"exercise {exercise.id}, {rounds} rounds"
+            table = Table("what", "median ms", "slowest of 20 ms", "times the floor", title=title)
             for name, times in rows:
                 late = statistics.quantiles(times, n=20)[-1]
                 median = statistics.median(times)

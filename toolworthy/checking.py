@@ -18,7 +18,7 @@ from toolworthy.subject import TargetError, describe
 from toolworthy.wire import Tape
 
 Verdict = Literal["green", "red", "not run"]
-LIMIT = 30.0  # seconds for one part; the usual part needs less than one
+LIMIT = 20.0  # seconds for one part; the usual part needs less than one
 
 
 class PartFailed(AssertionError):

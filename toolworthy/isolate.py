@@ -23,8 +23,8 @@ class Exited(Exception):
     """The code under test ended the program: `sys.exit`, `exit()`, or a KeyboardInterrupt of its own."""
 
 
-class _Stop(BaseException):
-    """Raised inside a thread that has outlived its limit."""
+class _Stop(SystemExit):
+    """Raised inside a thread that has outlived its limit. Threads end on a SystemExit without a word."""
 
 
 async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
@@ -55,7 +55,10 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
             return await work()
 
         try:
-            result, error = asyncio.run(main()), None
+            with asyncio.Runner() as runner:
+                # What goes wrong in there is in the outcome; asyncio would print it besides, with tracebacks.
+                runner.get_loop().set_exception_handler(lambda loop, context: None)
+                result, error = runner.run(main()), None
         except BaseException as caught:
             result, error = None, caught
         # The notebook's loop may be gone by now (kernel shut down while a hung check ran on).

@@ -91,7 +91,10 @@ def transport_for(target: object, log: Path | None = None) -> ClientTransport:
     if isinstance(target, list | tuple):
         return _from_command([str(part) for part in target], log)
     if isinstance(target, str) and target.startswith(("http://", "https://")):
-        return infer_transport(target)
+        try:
+            return infer_transport(target)
+        except ValueError as error:
+            raise TargetError(f"{shorten(target, 120)!r} is no URL that can be used: {_first_line(error)}.") from None
     if isinstance(target, str | Path):
         return _from_file(str(target), log)
     raise TargetError(
@@ -113,17 +116,17 @@ def _from_file(name: str, log: Path | None) -> ClientTransport:
     if not colon or not path.endswith(".py"):
         path, attribute = name, ""
     file = Path(path)
-    if not file.exists():
+    if not _exists(file):
         raise TargetError(
-            f"There is no file {path!r} in {shorten(Path.cwd().name or '/', 60)!r}, and it is no URL either."
+            f"There is no file {shorten(path, 120)!r} in {Path.cwd().name or '/'!r}, and it is no URL either."
         )
     if file.is_dir():
         raise TargetError(f"{path!r} is a folder: name the server's file in it.")
     if file.suffix == ".json":
         try:
             return _from_configuration(json.loads(file.read_text(encoding="utf-8")), repr(path))
-        except (ValueError, OSError) as error:
-            raise TargetError(f"{path!r} can't be read as JSON: {error}.") from None
+        except (ValueError, OSError, RecursionError) as error:
+            raise TargetError(f"{path!r} can't be read as JSON: {_first_line(error)}.") from None
     if file.suffix == ".py":
         command = [sys.executable, str(file)]
         if attribute:
@@ -136,9 +139,16 @@ def _from_file(name: str, log: Path | None) -> ClientTransport:
     )
 
 
-def _from_configuration(configuration: dict[str, Any], where: str) -> ClientTransport:
-    servers = configuration.get("mcpServers")
-    if not isinstance(servers, dict) or not servers:
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _from_configuration(configuration: object, where: str) -> ClientTransport:
+    servers = configuration.get("mcpServers") if isinstance(configuration, dict) else None
+    if not isinstance(configuration, dict) or not isinstance(servers, dict) or not servers:
         raise TargetError(f"{where} names no server: it needs an object `mcpServers` with at least one entry.")
     for name, entry in servers.items():
         keys = entry if isinstance(entry, dict) else {}
@@ -159,7 +169,7 @@ def _first_line(error: BaseException) -> str:
 
 @asynccontextmanager
 async def connect(
-    target: object, *, era: Era = "auto", limit: float = 20.0, call_limit: float = 10.0
+    target: object, *, era: Era = "auto", limit: float = 15.0, call_limit: float = 10.0
 ) -> AsyncIterator[Subject]:
     """Connect to `target` and list its tools.
 
@@ -215,7 +225,9 @@ def _reason(error: BaseException, tape: Tape) -> str:
 
 def _last_words(log: Path) -> str:
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 4096))  # a server may have written gigabytes
+            lines = file.read().decode(errors="replace").strip().splitlines()
     except OSError:
         return ""
     return f" Its last words: {shorten(lines[-1], 200).rstrip('.')}." if lines else ""

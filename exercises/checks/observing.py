@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from servers.backends.world import World
 
+_VARIABLE = "TOOLWORTHY_WORLD"
+_lock = threading.Lock()
+_observed: list[str] = []  # addresses of the worlds in place, the newest last; a check that hung may stay here a while
+_outside: str | None = None  # what the variable was before any of them
+
 
 @contextmanager
 def observed_world(world: World) -> Iterator[World]:
     """Put `world` behind every server that is asked meanwhile, in this process or started from it."""
+    global _outside
     with world.serve() as address:
-        before = os.environ.get("TOOLWORTHY_WORLD")
-        os.environ["TOOLWORTHY_WORLD"] = address
+        with _lock:
+            if not _observed:
+                _outside = os.environ.get(_VARIABLE)
+            _observed.append(address)
+            os.environ[_VARIABLE] = address
         try:
             yield world
         finally:
-            if before is None:
-                del os.environ["TOOLWORTHY_WORLD"]
-            else:
-                os.environ["TOOLWORTHY_WORLD"] = before
+            with _lock:
+                _observed.remove(address)
+                before = _observed[-1] if _observed else _outside
+                # Not if another check has put its own in place since: this one may be late, having hung.
+                if os.environ.get(_VARIABLE) == address:
+                    os.environ.pop(_VARIABLE)
+                    if before is not None:
+                        os.environ[_VARIABLE] = before

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
                 time.sleep(0.2)
         yield Lab(address, token, folder)
     finally:
-        server.terminate()
+        # Asked this way it ends its kernels too.
+        end = urllib.request.Request(f"{address}/api/shutdown?token={token}", method="POST")
+        with suppress(OSError):
+            urllib.request.urlopen(end, timeout=30)
         server.wait(60)
 
 

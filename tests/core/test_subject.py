@@ -88,10 +88,19 @@ def test_http_is_recorded_too(era: Era) -> None:
         ([], "command is empty"),
         (["no-such-program"], "was not found"),
         ("http://127.0.0.1:9/mcp", "connection attempts failed"),
+        ("http://[::1", "no url that can be used"),
+        ("x" * 100_000, "no file"),
+        ("\x00.py", "no file"),
     ],
 )
 def test_what_names_no_server_is_one_sentence(target: Any, words: str) -> None:
     assert words in refusal(target).lower()
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "{", "[" * 100_000, "\x00"])
+def test_a_configuration_that_is_none_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "servers.json").write_text(text, encoding="utf-8")
+    assert "servers.json" in refusal(tmp_path / "servers.json")
 
 
 def test_a_coroutine_is_told_about_await() -> None:

@@ -26,7 +26,7 @@ from toolworthy.render import shorten, visible
 from toolworthy.rules import RULES
 from toolworthy.rules.base import properties
 from toolworthy.rules.descriptions import points_to, text, when_sentences
-from toolworthy.rules.names import is_verb, words
+from toolworthy.rules.names import is_verb, own_words, words
 from toolworthy.rules.size import size
 from toolworthy.subject import Subject
 
@@ -127,6 +127,8 @@ class Draw:
                 return self.random.choice(list(PEOPLE))
             case "role":
                 return self.random.choice(ROLES)
+            case "name" | "title":
+                return " ".join(w.title() for w in self.random.sample(WORDS, 2))
             case _:
                 return self.word()
 
@@ -228,7 +230,7 @@ async def _job_of(tool: Tool, subject: Subject, world: World, draw: Draw) -> Job
 
 def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: CallToolResult, call: str) -> Job:
     effects = [e for e in did if e.effect] or [e for e in did if _operation(e) in ("create_user", "update_user")]
-    decisive = effects or did[-1:]
+    decisive = effects or _decisive_reads(did, arguments)
     jobs = {job.name: job for e in decisive for job in JOBS if _operation(e) in job.operations}
     if len(jobs) != 1:
         raise Red(
@@ -281,6 +283,16 @@ async def _people(doing: list[str], subject: Subject, world: World, draw: Draw) 
             )
 
 
+def _decisive_reads(did: list[Entry], arguments: dict[str, Any]) -> list[Entry]:
+    """Of several reads the one that needs most of what the tool was told; the others only look something up."""
+
+    def told(entry: Entry) -> int:
+        job = next((j for j in JOBS if _operation(entry) in j.operations), None)
+        return len(job.parameters) if job and set(job.parameters) <= set(arguments) else 0
+
+    return [max(did, key=told)] if any(told(e) for e in did) else did[-1:]
+
+
 def _operation(entry: Entry) -> str:
     return entry.operation.removeprefix("forge.")
 
@@ -293,9 +305,10 @@ def _passes_on(answer: Any, result: CallToolResult) -> bool:
     """Whether the result, as text or as structure, holds the identifying values of the answer."""
     said = _text(result) + json.dumps(result.structured_content, ensure_ascii=False)
     rows = answer if isinstance(answer, list) else [answer]
-    keys = ("issue_id", "merge_request_id", "content", "renamed_from", "email", "path", "project")
-    telling = [next(str(row[k]) for k in keys if k in row) for row in rows if isinstance(row, dict)]
-    return all(value in said for value in telling)
+    # What any constant might say by chance; and a list may be cut to a page.
+    vague = ("state", "archived", "role", "assignee", "opened", "body")
+    telling = [[str(v) for k, v in row.items() if k not in vague] for row in rows if isinstance(row, dict)]
+    return any(value in said for values in telling for value in values) if telling else True
 
 
 async def split(attempt: Attempt) -> None:
@@ -379,7 +392,7 @@ async def names(attempt: Attempt) -> None:
     for rule in RULES.values():
         if rule.point == 1:
             refuse_by_rule(box, rule.id)
-    lies = {t.name: fault for t in box.tools if (fault := _name_fault(words(t.name)[0], box.jobs[t.name]))}
+    lies = {t.name: fault for t in box.tools if (fault := _name_fault(own_words(t, box.tools)[0], box.jobs[t.name]))}
     refuse(lies, "a name that says what happens", next(iter(lies), ""))
 
 

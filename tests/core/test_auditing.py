@@ -60,7 +60,7 @@ CASES: dict[str, tuple[list[Tool], list[Tool]]] = {
     ),
     "name-portable": ([named("get.order"), named("get order"), named("2nd_get"), named("gét")], [named("get-order_2")]),
     "name-short": ([named("get_" + "x" * 40)], [named("get_" + "x" * 36)]),
-    "name-one-style": ([named("get_order"), named("getUser")], [named("get_order"), named("ping")]),
+    "name-one-style": ([named("get_order"), named("getUser")], [named("GetOrder"), named("ListUsers"), named("ping")]),
     "description-present": ([tool(description=None), tool(description="  ")], [tool()]),
     "description-says-more": (
         [tool(description="List open orders."), tool(description="This tool lists it.")],
@@ -163,3 +163,11 @@ def test_nothing_is_called() -> None:
     server.tool(lambda: called.append(1), name="delete_all")
     asyncio.run(audit(server))
     assert called == []
+
+
+def test_a_prefix_that_all_tools_share_is_no_noun_first() -> None:
+    prefixed = [tool(f"github_{verb}_issue") for verb in ("create", "close", "handle")]
+    found = [f.tool for f in findings(prefixed, [RULES["name-verb"]]) if f.verdict == "violation"]
+    assert found == []
+    vague = [f.tool for f in findings(prefixed, [RULES["name-vague"]]) if f.verdict == "violation"]
+    assert vague == ["github_handle_issue"]

@@ -918,8 +918,16 @@ def is_verb(word: str) -> bool:
     )
 
 
-def _starts_with_verb(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
+def own_words(tool: Tool, tools: Sequence[Tool]) -> list[str]:
+    """The words of a name without a prefix that all tools of the server share, as in github_create_issue."""
     parts = words(tool.name)
+    firsts = {words(t.name)[0] for t in tools if words(t.name)}
+    shared = len(tools) > 1 and len(firsts) == 1 and not is_verb(next(iter(firsts)))
+    return parts[1:] if shared else parts
+
+
+def _starts_with_verb(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
+    parts = own_words(tool, tools)
     if not parts:
         return
     first = parts[0]
@@ -931,8 +939,8 @@ def _starts_with_verb(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
         yield f"the name is the bare verb {first!r}: what does it act on?"
 
 
-def _not_vague(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
-    parts = words(tool.name)
+def _not_vague(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
+    parts = own_words(tool, tools)
     if parts and parts[0] in VAGUE:
         yield f"{parts[0]!r} could mean anything: name the one thing the tool does"
 
@@ -963,8 +971,8 @@ def _no_switch(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
 UNIVERSAL = frozenset({"sql", "api", "shell", "bash", "code", "script", "command", "anything", "endpoint", "http"})
 
 
-def _not_universal(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
-    parts = words(tool.name)
+def _not_universal(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
+    parts = own_words(tool, tools)
     if (
         len(parts) > 1
         and parts[0] in {"execute", "run", "call", "do", "eval", "invoke", "exec", "query"}
@@ -997,13 +1005,14 @@ def _short(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
 
 
 def style(name: str) -> str:
-    """ "snake_case", "camelCase", "kebab-case", "one word", or "mixed"."""
+    """ "snake_case", "camelCase", "PascalCase", "kebab-case", "one word", or "mixed"."""
     if re.fullmatch(r"[a-z0-9]+", name):
         return "one word"
     for label, pattern in (
         ("snake_case", r"[a-z0-9]+(_[a-z0-9]+)+"),
         ("kebab-case", r"[a-z0-9]+(-[a-z0-9]+)+"),
         ("camelCase", r"[a-z][a-z0-9]*([A-Z][a-z0-9]*)+"),
+        ("PascalCase", r"([A-Z][a-z0-9]*){2,}"),
     ):
         if re.fullmatch(pattern, name):
             return label

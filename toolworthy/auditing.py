@@ -12,7 +12,7 @@ from toolworthy.rules import RULES, Rule
 from toolworthy.rules.size import size
 from toolworthy.subject import Era, TargetError, connect, describe
 
-LIMIT = 30.0  # seconds for one audit
+LIMIT = 22.0  # seconds for one audit
 
 
 def findings(tools: Sequence[Tool], rules: Iterable[Rule] = tuple(RULES.values())) -> Iterator[Finding]:

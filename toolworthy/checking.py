@@ -21,6 +21,16 @@ Verdict = Literal["green", "red", "not run"]
 LIMIT = 20.0  # seconds for one part; the usual part needs less than one
 
 
+_turns: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
+
+
+def _one_at_a_time() -> asyncio.Lock:
+    # Each check puts a world of its own behind the server; two at once would see each other's effects.
+    for loop in [loop for loop in _turns if loop.is_closed()]:
+        del _turns[loop]
+    return _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+
 class PartFailed(AssertionError):
     """A part is red, in a run that wants red parts to raise (the test suite, nbgrader)."""
 
@@ -108,11 +118,12 @@ async def _check(identity: object, target: object, seed: int | None) -> CheckRes
     except NoSuchPart as error:
         if asyncio.iscoroutine(target):
             target.close()
-        return _done(CheckResult(str(identity), "", "not run", 0, 0, str(error)))
+        return _done(CheckResult(render.shorten(str(identity), 40), "", "not run", 0, 0, str(error)))
     attempt = Attempt(target, seed)
     try:
         verdict: Verdict = "green"
-        note = await isolated(lambda: part.check(attempt), LIMIT)
+        async with _one_at_a_time():
+            note = await isolated(lambda: part.check(attempt), LIMIT)
         said = Red(note or "")
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise  # the learner pressed stop
@@ -163,6 +174,12 @@ def _explain(error: BaseException, label: str) -> tuple[Verdict, Red]:
                 f"A call to {label} got no answer in time.",
                 expected="an answer within 10 seconds",
                 seen="none: look for an endless loop or a wait in the tool",
+            )
+        case MCPError() if "Connection closed" in str(error):
+            return "red", Red(
+                f"The {label} ended while it was being called.",
+                expected="a server that goes on serving after every call",
+                seen="the connection closed: look for os._exit, a crash, or a kill",
             )
         case MCPError():
             return "red", Red(

@@ -102,7 +102,7 @@ def reset(part: str, file: Path | None = None) -> int:
 def _target(words: tuple[str, ...]) -> object:
     if not words:
         raise TargetError("Name a server: a file, a URL, or a command after `--`.")
-    return words[0] if len(words) == 1 else list(words)
+    return words[0] if len(words) == 1 and "--" not in sys.argv else list(words)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from toolworthy.render import shorten
 from toolworthy.subject import Era, Subject, connect
 from toolworthy.wire import Tape
 
@@ -83,6 +84,8 @@ def find_part(identity: object) -> tuple[Exercise, Part]:
     if isinstance(identity, str) and identity in parts:
         return parts[identity]
     if not isinstance(identity, str):
-        raise NoSuchPart(f'A part is named by a text such as "02.1", not by {identity!r}.')
+        raise NoSuchPart(f'A part is named by a text such as "02.1", not by {shorten(identity, 40)}.')
     known = ", ".join(f"{e.parts[0].id} to {e.parts[-1].id}" for e in exercises().values())
-    raise NoSuchPart(f'There is no part "{identity}". There are: {known or "none, since no exercises are installed"}.')
+    raise NoSuchPart(
+        f'There is no part "{shorten(identity, 40)}". There are: {known or "none, since no exercises are installed"}.'
+    )

@@ -23,10 +23,6 @@ class Exited(Exception):
     """The code under test ended the program: `sys.exit`, `exit()`, or a KeyboardInterrupt of its own."""
 
 
-class _Stop(SystemExit):
-    """Raised inside a thread that has outlived its limit. Threads end on a SystemExit without a word."""
-
-
 async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
     """The result of `work()`, run in another thread.
 
@@ -42,13 +38,11 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
             return
         if error is None:
             outcome.set_result(result)  # type: ignore[arg-type]
-        elif isinstance(error, SystemExit | KeyboardInterrupt):
-            code = getattr(error, "code", None)
-            outcome.set_exception(Exited(f"{type(error).__name__}({'' if code is None else code!r})"))
         elif isinstance(error, Exception):
             outcome.set_exception(error)
         else:
-            outcome.set_exception(Hung())
+            code = getattr(error, "code", None)
+            outcome.set_exception(Exited(f"{type(error).__name__}({'' if code is None else code!r})"))
 
     def body() -> None:
         async def main() -> T:
@@ -68,19 +62,21 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(body,), name="toolworthy-check", daemon=True).start()
     try:
-        return await asyncio.wait_for(asyncio.shield(outcome), limit)
-    except TimeoutError:
+        deadline = here.time() + limit
+        while not outcome.done() and here.time() < deadline:
+            # In slices: a kernel notices that its user pressed stop only when its loop wakes.
+            await asyncio.wait({outcome}, timeout=0.2)
         if outcome.done():
             return outcome.result()
-        _stop(set(threading.enumerate()) - before)
         outcome.add_done_callback(lambda f: f.cancelled() or f.exception())
-        raise Hung() from None
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        _stop(set(threading.enumerate()) - before)
-        raise
+        raise Hung()
+    finally:
+        if not outcome.done():
+            _stop(set(threading.enumerate()) - before)
 
 
 def _stop(threads: set[threading.Thread]) -> None:
     for thread in threads:
         if thread.ident is not None and thread.name.startswith(("toolworthy-check", "AnyIO worker")):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+            # SystemExit itself: it is what a thread ends on without a word.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))

@@ -7,9 +7,10 @@ import json
 import os
 import shutil
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,15 +62,15 @@ class Subject:
 def describe(target: object) -> str:
     """How messages name a target."""
     if isinstance(target, FastMCP | MCPServer):
-        return f"server {target.name!r}"
+        return f"server {shorten(target.name, 60)!r}"
     if isinstance(target, list | tuple):
         return " ".join(map(str, target))
     if isinstance(target, Mapping):
         return "host configuration"
-    return shorten(str(target), 120)
+    return shorten(str(target), 120) if isinstance(target, str | Path) else f"{type(target).__name__} object"
 
 
-def transport_for(target: object, log: Path | None = None) -> ClientTransport:
+def transport_for(target: object, log: _Tail | None = None) -> ClientTransport:
     """The transport that reaches `target`; stderr of a started process goes to `log`.
 
     Raises TargetError, in one sentence, for anything that names no server.
@@ -98,20 +99,22 @@ def transport_for(target: object, log: Path | None = None) -> ClientTransport:
     if isinstance(target, str | Path):
         return _from_file(str(target), log)
     raise TargetError(
-        f"A {type(target).__name__} is no server: give the FastMCP object itself, a file, a command or a URL."
+        f"An object of type {type(target).__name__} is no server: give the FastMCP object, a file, a command or a URL."
     )
 
 
-def _from_command(command: list[str], log: Path | None) -> ClientTransport:
+def _from_command(command: list[str], log: _Tail | None) -> ClientTransport:
     if not command:
         raise TargetError("The command is empty: write the program and its arguments, as in `-- python server.py`.")
     if shutil.which(command[0]) is None:
         raise TargetError(f"The command {command[0]!r} was not found: check its spelling, or give its full path.")
     # The user's own environment: whoever types a command expects it to see what the terminal sees.
-    return StdioTransport(command[0], command[1:], env=dict(os.environ), keep_alive=False, log_file=log)
+    return StdioTransport(
+        command[0], command[1:], env=dict(os.environ), keep_alive=False, log_file=log.file if log else None
+    )
 
 
-def _from_file(name: str, log: Path | None) -> ClientTransport:
+def _from_file(name: str, log: _Tail | None) -> ClientTransport:
     path, colon, attribute = name.rpartition(":")
     if not colon or not path.endswith(".py"):
         path, attribute = name, ""
@@ -180,8 +183,7 @@ async def connect(
     Raises TargetError when there is no server there or it doesn't answer as one.
     """
     label = describe(target)
-    with tempfile.TemporaryDirectory(prefix="toolworthy-", ignore_cleanup_errors=True) as folder:
-        log = Path(folder) / "stderr.txt"
+    with _last_words() as log:
         tape = Tape()
         transport = RecordingTransport(transport_for(target, log), tape)
         client = Client(transport, mode=_MODES[era], init_timeout=limit, log_handler=_ignore_logs)
@@ -189,9 +191,9 @@ async def connect(
             with anyio.fail_after(limit):
                 await client.__aenter__()
         except TimeoutError:
-            raise TargetError(f"The {label} did not answer within {limit:g} seconds.{_last_words(log)}") from None
+            raise TargetError(f"The {label} did not answer within {limit:g} seconds.{log.said()}") from None
         except (RuntimeError, MCPError, OSError, ValueError) as error:
-            raise TargetError(f"No MCP connection to {label}: {_reason(error, tape)}.{_last_words(log)}") from None
+            raise TargetError(f"No MCP connection to {label}: {_reason(error, tape)}.{log.said()}") from None
         try:
             try:
                 with anyio.fail_after(limit):
@@ -223,11 +225,31 @@ def _reason(error: BaseException, tape: Tape) -> str:
     return shorten(" ".join(text.split()) or type(error).__name__, 300)
 
 
-def _last_words(log: Path) -> str:
+class _Tail:
+    """What a started process writes to stderr: read as it comes, and only the end is kept, however much it is."""
+
+    def __init__(self) -> None:
+        reading, writing = os.pipe()
+        self.end = b""
+        self.file = os.fdopen(writing, "w")  # the process gets this one
+        threading.Thread(target=self._drain, args=(reading,), name="toolworthy-stderr", daemon=True).start()
+
+    def _drain(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while piece := pipe.read(65536):
+                self.end = (self.end + piece)[-8192:]
+
+    def said(self) -> str:
+        """The last line, as a sentence to append; "" where there is none."""
+        time.sleep(0.05)  # what a process wrote before it ended may still be on its way
+        lines = self.end.decode(errors="replace").strip().splitlines()
+        return f" Its last words: {shorten(lines[-1], 200).rstrip('.')}." if lines else ""
+
+
+@contextmanager
+def _last_words() -> Iterator[_Tail]:
+    tail = _Tail()
     try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - 4096))  # a server may have written gigabytes
-            lines = file.read().decode(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    return f" Its last words: {shorten(lines[-1], 200).rstrip('.')}." if lines else ""
+        yield tail
+    finally:
+        tail.file.close()

@@ -92,7 +92,7 @@ class Tape:
         for m in self.messages:
             way = "client to server" if m.arrow == "->" else "server to client"
             number = f" #{m.body['id']}" if "id" in m.body else ""
-            text = json.dumps(m.body, indent=2, ensure_ascii=False)
+            text = render.shorten(json.dumps(m.body, indent=2, ensure_ascii=False), 20_000)
             rows.append(
                 f'<details><summary title="{way}"><code>{render.escape(m.arrow)}</code> '
                 f'<b style="color:{render.COLOURS[_COLOURS[m.kind]]}">{m.kind}{number}</b> '

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from servers.backends.world import World
+from servers.backends.world.asking import here
 
 _VARIABLE = "TOOLWORTHY_WORLD"
 _lock = threading.Lock()
@@ -25,9 +26,13 @@ def observed_world(world: World) -> Iterator[World]:
                 _outside = os.environ.get(_VARIABLE)
             _observed.append(address)
             os.environ[_VARIABLE] = address
+        # The context reaches the tools of a server in this process, and no other check's; the environment reaches
+        # started processes, and threads that a tool starts itself.
+        token = here.set(address)
         try:
             yield world
         finally:
+            here.reset(token)
             with _lock:
                 _observed.remove(address)
                 before = _observed[-1] if _observed else _outside

@@ -30,6 +30,7 @@ FILES = {
             os._exit(7)
         mcp.run(show_banner=False)
         """,
+    "floods_stderr.py": "import sys\nwhile True:\n    sys.stderr.write('x' * 65536)\n",
     "syntax.py": "def broken(:\n",
 }
 

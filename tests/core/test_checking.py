@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from fastmcp import FastMCP
 import toolworthy.checking
 from exercises.checks.observing import observed_world
 from servers.backends.world import World
+from servers.backends.world.asking import here
 from servers.weather.naive import mcp as naive
 from tests.answers import EXERCISES, run, solution_source
 from tests.core.servers import misbehaving
@@ -127,14 +129,36 @@ def test_a_server_that_dies_during_the_check_is_red(files: Path) -> None:
 
 def test_worlds_are_put_away_in_any_order() -> None:
     first, second = observed_world(World()), observed_world(World())
-    first.__enter__()
+    mine, yours = copy_context(), copy_context()  # each check runs in a context of its own
+    mine.run(first.__enter__)
     one = os.environ["TOOLWORTHY_WORLD"]
-    second.__enter__()
+    yours.run(second.__enter__)
     two = os.environ["TOOLWORTHY_WORLD"]
-    first.__exit__(None, None, None)  # late, as by a check that hung
+    assert mine.run(here.get) == one and yours.run(here.get) == two
+    mine.run(first.__exit__, None, None, None)  # late, as by a check that hung
     assert os.environ["TOOLWORTHY_WORLD"] == two != one
-    second.__exit__(None, None, None)
+    yours.run(second.__exit__, None, None, None)
     assert "TOOLWORTHY_WORLD" not in os.environ
+
+
+def test_checks_started_together_do_not_disturb_each_other() -> None:
+    async def go() -> list[str]:
+        server = await run(solution_source(EXERCISES[0]))
+        return [r.verdict for r in await asyncio.gather(*(check(p.id, server) for p in EXERCISES[0].parts))]
+
+    assert asyncio.run(go()) == ["green"] * 6
+
+
+@pytest.mark.parametrize("what", ["BaseException", "GeneratorExit"])
+@pytest.mark.usefixtures("calling")
+def test_what_no_tool_may_raise_is_told_from_a_hang(what: str) -> None:
+    server: FastMCP = FastMCP("odd")
+
+    @server.tool
+    async def loop() -> None:
+        raise {"BaseException": BaseException, "GeneratorExit": GeneratorExit}[what]
+
+    assert "was stopped" not in done("98.loop", server).message
 
 
 def test_a_forgotten_await_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,9 @@ from servers.backends.world.core import World
 
 # What a server acts on when nobody gave it another: no socket, no set-up, gone with the process.
 local_world = World()
+
+# Set by whoever observes several servers in one process: what runs in this context is asked to act on this world.
+here: ContextVar[str | None] = ContextVar("toolworthy_world", default=None)
 
 _ERRORS: dict[str, type[DomainError]] = {error.__name__: error for error in (NotFound, Refused, WrongRequest)}
 
@@ -42,7 +46,7 @@ def ask(operation: str, /, **arguments: Any) -> Any:
         body = to_json(arguments)
     except ValueError as error:
         raise WrongRequest(f"{operation} takes arguments that JSON can hold.") from error
-    address = os.environ.get("TOOLWORTHY_WORLD")
+    address = here.get() or os.environ.get("TOOLWORTHY_WORLD")
     return _ask_remote(address, operation, body) if address else _ask_local(operation, body)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_types import CallToolResult, Tool
+from pydantic_core import to_json
 
 from exercises.checks.observing import observed_world
 from servers.backends.world import Entry, World
@@ -210,6 +211,10 @@ async def _job_of(tool: Tool, subject: Subject, world: World, draw: Draw) -> Job
             seen=", ".join(schema),
         )
     arguments = {p: draw.value(p) for p in schema if p in PARAMETERS}
+    if {"project", "path"} <= set(arguments):
+        # A file of this run, so that nobody can know its name or content by heart.
+        arguments["path"] = f"{draw.word()}.md"
+        world.perform("forge.write_file", to_json({**_only(arguments, "project", "path"), "content": draw.word()}))
     before = len(world.ledger)
     result = await subject.call(tool.name, arguments)
     did = [e for e in world.ledger[before:] if e.operation.startswith("forge.")]
@@ -247,6 +252,13 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
             expected=f"parameters {', '.join(job.parameters)}",
             seen=", ".join(arguments) or "none",
         )
+    if len([e for e in did if e.effect]) > 1:
+        raise Red(
+            "One call changed the forge more than once.",
+            tool=tool.name,
+            expected=f"{call} has one effect",
+            seen=", ".join(f"{_operation(e)} {json.dumps(e.arguments)}" for e in did if e.effect),
+        )
     entry = decisive[-1]
     if wrong := [p for p in job.parameters if entry.arguments.get(p) != arguments[p]]:
         raise Red(
@@ -257,7 +269,7 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
         )
     if entry.outcome == "answered" and not _passes_on(entry.answer, result):
         raise Red(
-            "The tool keeps the forge's answer to itself.",
+            "The tool keeps the forge's answer to itself: is there a `return`?",
             tool=tool.name,
             expected=f"{call} returns the forge's answer: {shorten(json.dumps(entry.answer, ensure_ascii=False), 120)}",
             seen=shorten(_text(result) or "nothing", 120),
@@ -267,19 +279,21 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
 
 async def _people(doing: list[str], subject: Subject, world: World, draw: Draw) -> None:
     """Red unless somebody new can be registered and somebody known changed, by one tool or by two."""
-    for email, wish in (
-        (f"{draw.word()}@forge.example", "register somebody new"),
-        (next(iter(PEOPLE)), "change somebody"),
-    ):
-        before = len(world.ledger)
+    for wish in ("register somebody new", "change somebody"):
+        done = False
         for tool in doing:
-            await subject.call(tool, {"email": email, "name": draw.word(), "role": draw.random.choice(ROLES)})
-        if doing and not any(e.effect and e.arguments.get("email") == email for e in world.ledger[before:]):
+            email = f"{draw.word()}@forge.example" if "new" in wish else next(iter(PEOPLE))
+            told = {"email": email, "name": draw.value("name"), "role": draw.random.choice(ROLES)}
+            before = len(world.ledger)
+            result = await subject.call(tool, told)
+            effects = [e for e in world.ledger[before:] if e.effect]
+            done |= any(e.arguments == told and not result.is_error and _passes_on(e.answer, result) for e in effects)
+        if doing and not done:
             raise Red(
                 f"No tool can {wish}.",
                 tool=", ".join(doing),
                 expected="people can be registered and changed: one tool that does both by promise, or one for each",
-                seen="the forge refused, or wasn't asked",
+                seen="the forge refused, wasn't asked, was told something else, or its answer didn't arrive",
             )
 
 
@@ -308,7 +322,13 @@ def _passes_on(answer: Any, result: CallToolResult) -> bool:
     # What any constant might say by chance; and a list may be cut to a page.
     vague = ("state", "archived", "role", "assignee", "opened", "body")
     telling = [[str(v) for k, v in row.items() if k not in vague] for row in rows if isinstance(row, dict)]
+    if any(row.get("content", "") not in said for row in rows if isinstance(row, dict)):
+        return False
     return any(value in said for values in telling for value in values) if telling else True
+
+
+def _only(arguments: dict[str, Any], *names_: str) -> dict[str, Any]:
+    return {n: arguments[n] for n in names_}
 
 
 async def split(attempt: Attempt) -> None:
@@ -324,11 +344,16 @@ async def _one_job_with_any_value(attempt: Attempt, box: Toolbox) -> None:
                 draw, job = Draw(attempt), box.jobs[tool.name]
                 arguments = {p: draw.value(p) for p in properties(tool) if p in PARAMETERS}
                 before = len(world.ledger)
-                await subject.call(tool.name, arguments | {parameter: value})
-                did = {_operation(e) for e in world.ledger[before:] if e.effect}
+                result = await subject.call(tool.name, _told(arguments, parameter, value))
+                news = world.ledger[before:]
+                did = {_operation(e) for e in news if e.effect}
+                if not did and news and not result.is_error and not _reads(job):
+                    did = {_operation(news[-1])} & {o for j in JOBS for o in j.operations}
                 if other := did - set(job.operations):
+                    how = {OMITTED: f"Without {parameter}", EMPTY_LIKE_THE_OTHERS: "With empty texts"}
+                    told = how.get(value, "") if value.__hash__ else ""
                     raise Red(
-                        f"With {parameter}={value!r} the tool does another job.",
+                        f"{told or f'With {parameter}={value!r}'} the tool does another job.",
                         tool=tool.name,
                         expected=f"{job.name}, or a refusal, whatever it is told",
                         seen=", ".join(sorted(other)),
@@ -336,16 +361,36 @@ async def _one_job_with_any_value(attempt: Attempt, box: Toolbox) -> None:
 
 
 def _trials(box: Toolbox) -> Iterator[tuple[Tool, str, Any]]:
-    for tool in box.tools:
+    # What takes projects out of use comes last, or other tools' calls would be refused for that.
+    for tool in sorted(
+        box.tools, key=lambda t: box.jobs[t.name].operations[0] in ("rename_project", "archive_project")
+    ):
         for parameter, schema in properties(tool).items():
-            for value in [""] if parameter in PARAMETERS else _trial_values(schema):
+            omitted = [] if parameter in tool.input_schema.get("required", []) else [OMITTED]
+            for value in ["", *omitted] if parameter in PARAMETERS else _trial_values(schema):
                 yield tool, parameter, value
+        for parameter in properties(tool):
+            if parameter in PARAMETERS:
+                yield tool, parameter, EMPTY_LIKE_THE_OTHERS
+                break
+
+
+OMITTED, EMPTY_LIKE_THE_OTHERS = object(), object()
+
+
+def _told(arguments: dict[str, Any], parameter: str, value: Any) -> dict[str, Any]:
+    if value is OMITTED:
+        return {p: v for p, v in arguments.items() if p != parameter}
+    if value is EMPTY_LIKE_THE_OTHERS:
+        return {p: v if p in ("project", "issue_id", "email") else "" for p, v in arguments.items()}
+    return arguments | {parameter: value}
 
 
 def _trial_values(schema: dict[str, Any]) -> list[Any]:
     """Some values for a parameter that isn't in the table, by its type; wrong ones are refused and do no harm."""
-    if isinstance(schema.get("enum"), list):
-        return list(schema["enum"])[:5]
+    branches = [schema, *(b for b in schema.get("anyOf", []) if isinstance(b, dict))]
+    if enums := [v for b in branches if isinstance(b.get("enum"), list) for v in b["enum"]]:
+        return enums[:20]
     verbs = ["open", "close", "archive", "delete", "write", "update"]
     return [True, False, 1, *verbs, *({verb: True} for verb in verbs)]
 
@@ -392,7 +437,7 @@ async def names(attempt: Attempt) -> None:
     for rule in RULES.values():
         if rule.point == 1:
             refuse_by_rule(box, rule.id)
-    lies = {t.name: fault for t in box.tools if (fault := _name_fault(own_words(t, box.tools)[0], box.jobs[t.name]))}
+    lies = {t.name: fault for t in box.tools if (fault := _name_fault(own_words(t, box.tools), box.jobs[t.name]))}
     refuse(lies, "a name that says what happens", next(iter(lies), ""))
 
 
@@ -414,17 +459,46 @@ WRITES = {
 }
 
 
-def _name_fault(verb: str, job: Job) -> str:
-    reading = job.operations[0].startswith(("list", "read"))
-    if not reading and verb in READS:
+DELETES = {"delete", "remove", "destroy", "drop", "erase", "purge", "wipe"}
+# Other words that people have for the things of a forge.
+THINGS = {
+    "bug",
+    "ticket",
+    "task",
+    "repo",
+    "repository",
+    "document",
+    "member",
+    "account",
+    "colleague",
+    "people",
+    "work",
+    "assignment",
+}
+
+
+def _reads(job: Job) -> bool:
+    return job.operations[0].startswith(("list", "read"))
+
+
+def _name_fault(parts: list[str], job: Job) -> str:
+    verb = parts[0]
+    if not _reads(job) and verb in READS:
         return f"{verb!r} promises to read, and the tool changes the forge"
     # “Open a file” is how people say that they read it.
-    if reading and verb in WRITES - {"open"}:
+    if _reads(job) and verb in WRITES - {"open"}:
         return f"{verb!r} promises a change, and the tool only reads"
+    if verb in DELETES:
+        return f"{verb!r} promises that something will be gone, and nothing is"
+    if other := next((j for j in JOBS if j is not job and "_".join(parts) in j.operations), None):
+        return f"the name is that of another job, {other.name}"
+    known = _stems(job.name, *job.requests, *job.operations, *THINGS)
+    if not {_stem(w) for w in parts[1:]} & known:
+        return "the name doesn't say what the tool acts on"
     return ""
 
 
-ARTICLES = {"a", "an", "the", "of", "to", "in", "for", "s", "your", "this"}
+ARTICLES = {"a", "an", "the", "of", "to", "in", "for", "s", "your", "this", "please", "now", "here", "one", "it", "up"}
 
 
 async def titles(attempt: Attempt) -> None:
@@ -434,7 +508,9 @@ async def titles(attempt: Attempt) -> None:
     if faults:
         first = next(iter(faults))
         alike = {n: f for n, f in faults.items() if f == faults[first]}
-        refuse(alike, "what a person would read on a button or in a menu: Open an issue", shown[first] or "no title")
+        refuse(
+            alike, 'what a person would read on a button: @mcp.tool(title="Open an issue")', shown[first] or "no title"
+        )
     taken: dict[tuple[str, ...], str] = {}
     for name, title in shown.items():
         key = tuple(w for w in words(title) if w not in ARTICLES) or (title,)
@@ -446,7 +522,8 @@ async def titles(attempt: Attempt) -> None:
 
 def _title_fault(box: Toolbox, name: str, title: str) -> str:
     said = set(words(title))
-    sentence_case = " " in title and title == title.capitalize() and title[-1:].isalnum()
+    plain = re.sub(r"^\W+", "", title)  # a sign in front is fine
+    sentence_case = " " in plain and plain == plain.capitalize() and plain[-1:].isalnum()
     if not title or ("".join(words(title)) == "".join(words(name)) and not sentence_case):
         return "the title is the one the SDK makes out of the name, or there is none"
     if visible(title) != title or "\n" in title or "_" in title:
@@ -455,16 +532,23 @@ def _title_fault(box: Toolbox, name: str, title: str) -> str:
         return f"the title doesn't fit a menu: it has {len(title)} characters, and 60 is the limit"
     if len(said) < 2 and title.isascii():
         return "the title doesn't say what is done to what"
+    if len(words(title)) > len(said) + 1 or any(w.isdigit() for w in said):
+        return "the title has words or figures that say nothing"
     if said & {"tool", "function", "todo"}:
         return "the title speaks of the tool, not of what it does"
     core = said - ARTICLES
     if other := next((t.name for t in box.tools if t.name != name and set(words(t.name)) == core), ""):
         return f"the title says what {other} does"
     job = box.jobs[name]
-    known = {_stem(w) for text_ in (name, job.name, *job.requests, *job.operations) for w in words(text_)}
+    known = _stems(name, job.name, *job.requests, *job.operations)
     if title.isascii() and not {_stem(w) for w in core} & known:
         return "nothing in the title says what the tool does"
     return ""
+
+
+def _stems(*texts: str) -> set[str]:
+    """The beginnings of all words in `texts`, without the places where a request's values go."""
+    return {_stem(w) for text_ in texts for w in words(re.sub(r"\{\w+\}", " ", text_))}
 
 
 def _stem(word: str) -> str:
@@ -486,6 +570,16 @@ async def descriptions(attempt: Attempt) -> Toolbox:
         if len(words(str(s["description"]))) < 2 or words(str(s["description"])) == words(p)
     }
     refuse(thin, "what it means, or an example: Name of the project, such as web-shop.")
+    texts: dict[str, set[str]] = {}
+    for tool in box.tools:
+        for p, s in properties(tool).items():
+            texts.setdefault(_bare(str(s["description"]).casefold()), set()).add(p)
+    if worn := next((ps for ps in texts.values() if len(ps) > 2), None):
+        raise Red(
+            "One text describes parameters that mean different things.",
+            expected="for each parameter what it means",
+            seen=f"the same words for {', '.join(sorted(worn))}",
+        )
     known = {t.name for t in box.tools}
     for tool in box.tools:
         if wrong := _unknown_tool(text(tool), known):
@@ -508,6 +602,13 @@ async def descriptions(attempt: Attempt) -> Toolbox:
             "a sentence such as: Use it when … · Call it before … · For questions like …",
             _quote(box, next(iter(silent))),
         )
+    common = Counter(w for sentences_ in said.values() for w in {w for x in sentences_ for w in words(x)})
+    hollow = {
+        n: "the sentence that says when has no words of its own"
+        for n, s in said.items()
+        if not any(len(_own(x, n, known, common)) > 1 for x in s)
+    }
+    refuse(hollow, "who asks for it, in which situation", said[next(iter(hollow), next(iter(said)))][0])
     repeated = Counter(_bare(s) for sentences_ in said.values() for s in {_bare(x): x for x in sentences_})
     hollow = {
         n: "the sentence that says when says the same of other tools"
@@ -528,6 +629,13 @@ async def descriptions(attempt: Attempt) -> Toolbox:
     return box
 
 
+def _own(sentence: str, name: str, known: set[str], common: Counter[str]) -> set[str]:
+    """The words of a sentence that aren't in the tool's name, in another's, or in half of all such sentences."""
+    for other in known - {name}:
+        sentence = sentence.replace(other.lower(), " ")
+    return {w for w in words(sentence) if w not in words(name) and common[w] * 2 <= len(known) and len(w) > 1}
+
+
 def _bare(sentence: str) -> str:
     """A sentence without what makes copies look different: figures and signs."""
     return " ".join(re.findall(r"[^\W\d_]+", sentence))
@@ -537,7 +645,7 @@ def _unknown_tool(body: str, known: set[str]) -> str:
     """A word of `body` that looks like a tool's name and isn't one: in backticks, close to a name, or verb_noun."""
     allowed = known | PARAMETERS
     for quoted in re.findall(r"`([A-Za-z][\w-]*)`", body):
-        if quoted not in allowed and len(words(quoted)) > 1:
+        if quoted not in allowed and len(words(quoted)) > 1 and is_verb(words(quoted)[0]) and quoted != "read_only":
             return str(quoted)
     for word in re.findall(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b", body):
         if word not in allowed and (is_verb(words(word)[0]) or difflib.get_close_matches(word, known, 1, 0.8)):
@@ -586,7 +694,7 @@ async def budget(attempt: Attempt) -> str:
         longest = max(tools, key=lambda t: size([t]))
         raise Red(
             f"Names, texts, input schemas and the server's instructions take {bytes_:,} bytes.",
-            tool=f"the longest is {longest.name}, {size([longest]):,} bytes",
+            tool=f"the longest is {longest.name}, {size([longest]):,} bytes; instructions: {len(box.instructions.encode()):,}",
             expected=f"at most {BUDGET:,}",
             seen=f"about {bytes_ // 4:,} tokens in every conversation",
         )

@@ -29,7 +29,7 @@ def mentions(name: str, body: str) -> bool:
 _USE = re.compile(
     r"\b(when|whenever|where|if|once|before|after|in case|as soon as|as long as|us(e|ed|eful)|made|meant|good|right|best"
     r"|help(s|ful)?|intended|suit(s|ed|able)|appropriate|need(s|ed)?|answers|questions?|asks?|asked|wants?|wanted|wish(es)?"
-    r"|for (requests|whoever|anyone|anybody|people|those))\b|^(call|run|pick|choose|take|reach|apply)\b",
+    r"|for (requests|whoever|anyone|anybody|people|those|\w+ (that|which|who)))|applies|typical(ly)?\b|^(call|run|pick|choose|take|reach|apply)\b",
     re.IGNORECASE,
 )
 _NOT = re.compile(
@@ -94,7 +94,7 @@ def _says_more_than_name(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
     if len(new) < 3:
         yield "the description only says the name again"
     elif len(body) < SHORTEST:
-        yield f"the description has {len(body)} characters; too few to choose by"
+        yield f"the description has {len(body)} characters, too few to choose by; {SHORTEST} is the least"
 
 
 def _when(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _twins(tools: Sequence[Tool]) -> Iterator[str]:
 
 RULES = [
     Rule("description-present", 2, "Without a description a model chooses by the name alone.", "Write what it does, when to use it, when not.", "02", _present),
-    Rule("description-says-more", 2, "A text that repeats the name costs tokens and says nothing.", "Say what comes back, in which units, and from where.", "02", _says_more_than_name),
+    Rule("description-says-more", 2, "A text that repeats the name costs tokens and says nothing.", "Say what it does or returns, in which units, and what is special about it.", "02", _says_more_than_name),
     Rule("description-when", 2, "Choosing a tool is answering 'when?'.", "Add a sentence: Use it when …", "02", _when),
     Rule("description-when-not", 2, "Neighbours are told apart by what they are not for.", "Add a sentence: Not for …; use … instead.", "02", _when_not),
     Rule("description-parameters", 2, "A model guesses format and unit of what isn't described.", "Describe each parameter: meaning, unit, format, example.", "02", _parameters),

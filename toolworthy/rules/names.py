@@ -57,13 +57,30 @@ NOUNS_FIRST = frozenset(
 )
 # What is issued, filed, reported … : `issue_refund` begins with a verb, `issue_close` doesn't.
 OBJECTS = frozenset(
-    {"refund", "report", "request", "claim", "invoice", "order", "complaint", "ticket", "book", "in", "out"}
+    {
+        "refund",
+        "report",
+        "request",
+        "claim",
+        "invoice",
+        "order",
+        "complaint",
+        "ticket",
+        "book",
+        "issue",
+        "merge",
+        "file",
+        "project",
+        "time",
+        "in",
+        "out",
+    }
 )
 VAGUE = frozenset({"process", "handle", "manage", "do", "perform", "operate", "execute", "deal", "work", "use"})
 # Short words that anybody outside the team reads without a glossary.
 KNOWN_SHORT = frozenset(
     """
-    a ad ai am an and api as at aws az be bic by cd ci cpu crm css csv db dns do eu faq for ftp geo gif git go gps
+    dir info org a ad ai am an and api as at aws az be bic by cd ci cpu crm css csv db dns do eu faq for ftp geo gif git go gps
     gpt gpu he hi html http https iban id ids if imap in ip ips isbn iso it jpg json kpi lat llm lon mcp md me ml
     mp3 ms my no of off ok on or os our out own pdf per php png pr prs qr ram rest rfc rss sdk she sim sku sla sms
     smtp so sql ssh ssl sso svg tcp the tls to tv txt udp ui uk un up uri url urls us usd user utc uuid vat via vm
@@ -73,8 +90,8 @@ KNOWN_SHORT = frozenset(
 ABBREVIATIONS = frozenset(
     """
     acct addr adm amt appt args asgn attr auth bk bkg btn calc cfg chk cmd cnt cntr conf conn ctx cust dept desc
-    dest dev dir dst dt dto emp env err exec fcst fmt frm func gen grp hdr impl inf info init inv itm lang lib lst
-    mgmt mgr misc mod mr mrs msg mtg mv nbr ngrp num obj op opp ops opt org param params pct perf pkg pos prd pred
+    dest dev dst dt dto emp env err exec fcst fmt frm func gen grp hdr impl inf init inv itm lang lib lst
+    mgmt mgr misc mod mr mrs msg mtg mv nbr ngrp num obj op opp ops opt param params pct perf pkg pos prd pred
     prev proc prod prof proj pt qry qty rec ref reg rel req res resp rev rm rpt rsv rtn sched sec seq sess spec src
     srv stat std stmt str sub svc sym sys tbl temp tgt tkt tmp trk trx tsk txn upd upsrt usr util utils val var ver
     wo wrk xfer
@@ -149,7 +166,9 @@ def _no_switch(tool: Tool, _: Sequence[Tool]) -> Iterator[str]:
             yield f"the parameter {name!r} switches between several intents"
 
 
-UNIVERSAL = frozenset({"sql", "api", "shell", "bash", "code", "script", "command", "anything", "endpoint", "http"})
+UNIVERSAL = frozenset(
+    {"database", "query", "sql", "api", "shell", "bash", "code", "script", "command", "anything", "endpoint", "http"}
+)
 
 
 def _not_universal(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
@@ -217,7 +236,7 @@ RULES = [
     Rule("name-one-intent", 1, "A tool with two intents is called for the wrong one.", "Split it, or name the one intent: upsert_user.", "02", _one_intent),
     Rule("name-no-switch", 1, "A switch hides several tools behind one name, one schema and one set of hints.", "Make a tool of each value of the switch.", "02", _no_switch),
     Rule("name-not-universal", 1, "A universal tool has no schema that means anything and no risk that can be judged.", "Offer a tool for each question people really ask.", "02", _not_universal),
-    Rule("name-no-abbreviation", 1, "The model can only guess what a private abbreviation means.", "Write the word: create_merge_request.", "02", _no_abbreviation),
+    Rule("name-no-abbreviation", 1, "The model can only guess what a private abbreviation means.", "Write the word out, as in create_merge_request for create_mr.", "02", _no_abbreviation),
     Rule("name-portable", 1, "One name that a model API refuses can fail every request of the host.", "Use letters, digits, _ and -, a letter first.", "02", _portable),
     Rule("name-short", 1, "Hosts put the server's name in front and cut or refuse what is over 64 characters.", f"Keep names within {NAME_BUDGET} characters.", "02", _short),
     Rule("name-one-style", 1, "Mixed styles make names hard to guess and to remember.", "Choose snake_case or camelCase for the whole server.", "02", look_at_all=_one_style),

@@ -1,4 +1,4 @@
-"""02.4: says the same of other tools
+"""02.4: has no words of its own
 
 The cheat: one text for all, numbered so that no two are equal.
 """

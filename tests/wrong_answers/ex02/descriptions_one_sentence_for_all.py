@@ -1,4 +1,4 @@
-"""02.4: says the same of other tools
+"""02.4: has no words of its own
 
 The cheat: each tool has a first sentence of its own, then the same two for all.
 """

@@ -15,9 +15,13 @@ texts = {
     "upsert_user": ("sign_on_sailor", "Sign a sailor on, or hand another rank to a sailor on board."),
     "list_assigned_issues": ("show_duties", "Show the duties of one sailor over all vessels of the fleet."),
 }
+cues = iter((
+    "wood creaks loudly", "morning roll-call comes", "carpenter nods twice", "two arms meet", "paint has dried",
+    "harbour lights appear", "captain squints hard", "nails are ready", "recruits queue outside", "bell rings eight",
+))  # fmt: skip
 for old_name, (new_name, said) in texts.items():
     tool = await mcp.get_tool(old_name)
     mcp.local_provider.remove_tool(old_name)
     other = "view_plank" if new_name != "view_plank" else "lay_plank"
-    said += f" Good when the mate calls out {new_name.replace('_', ' ')}. Not otherwise; then {other} is better to use."
+    said += f" Good when {next(cues)}. Not otherwise; then {other} is better to use."
     mcp.add_tool(tool.model_copy(update={"name": new_name, "description": said}))

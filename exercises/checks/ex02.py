@@ -525,7 +525,7 @@ def _title_fault(box: Toolbox, name: str, title: str) -> str:
     plain = re.sub(r"^\W+", "", title)  # a sign in front is fine
     sentence_case = " " in plain and plain == plain.capitalize() and plain[-1:].isalnum()
     if not title or ("".join(words(title)) == "".join(words(name)) and not sentence_case):
-        return "the title is the one the SDK makes out of the name, or there is none"
+        return "the title is the one FastMCP makes out of the name, or there is none"
     if visible(title) != title or "\n" in title or "_" in title:
         return "the title has characters that nobody writes on a button"
     if len(title) > 60:
@@ -694,7 +694,7 @@ async def budget(attempt: Attempt) -> str:
         longest = max(tools, key=lambda t: size([t]))
         raise Red(
             f"Names, texts, input schemas and the server's instructions take {bytes_:,} bytes.",
-            tool=f"the longest is {longest.name}, {size([longest]):,} bytes; instructions: {len(box.instructions.encode()):,}",
+            tool=f"longest: {longest.name}, {size([longest]):,} bytes; instructions: {len(box.instructions):,}",
             expected=f"at most {BUDGET:,}",
             seen=f"about {bytes_ // 4:,} tokens in every conversation",
         )
@@ -723,7 +723,7 @@ EXERCISE = Exercise(
         )),
         Part("02.3", "Titles", 1, titles, (
             "A title is for people: what would stand on a button? “Close an issue” rather than “Close Issue”.",
-            "Where is it given? `@mcp.tool(title=\"…\")`. Without it the SDK makes one out of the name.",
+            "Where is it given? `@mcp.tool(title=\"…\")`. Without it FastMCP makes one out of the name.",
         )),
         Part("02.4", "Descriptions", 2, check_descriptions, (
             "Three sentences are enough: what it does and returns; when to use it; what it is not for, and which is.",

@@ -24,7 +24,10 @@ Json = dict[str, Any]
 
 
 def talk(server: FastMCP, revision: str, *requests: tuple[str, Json]) -> list[Json]:
-    """Open a connection in `revision`, send the requests one by one, and return all replies, the opening's first."""
+    """Open a connection in `revision`, send the requests one by one, and return all replies, the opening's first.
+
+    With the revision "none" nothing is opened, and requests go as they are.
+    """
 
     async def go() -> list[Json]:
         low = server._mcp_server
@@ -50,6 +53,8 @@ def talk(server: FastMCP, revision: str, *requests: tuple[str, Json]) -> list[Js
 
             if revision == MODERN:
                 replies = [await ask(1, "server/discover", {"_meta": ENVELOPE})]
+            elif revision == "none":
+                replies = []
             else:
                 opening = {"protocolVersion": revision, "capabilities": {}, "clientInfo": ME}
                 replies = [await ask(1, "initialize", opening)]

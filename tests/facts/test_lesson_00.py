@@ -9,7 +9,7 @@ from fastmcp import Client, Context, FastMCP
 from mcp.shared.exceptions import MCPError
 
 from servers.weather.naive import mcp
-from tests.facts.raw import ALL, HANDSHAKE, MODERN, call, listed, talk
+from tests.facts.raw import ALL, ENVELOPE, HANDSHAKE, MODERN, call, listed, talk
 from toolworthy import connect
 
 
@@ -105,3 +105,13 @@ def test_an_unknown_method_is_an_exception_in_the_client() -> None:
 
     with pytest.raises(MCPError):
         asyncio.run(ping())
+
+
+def test_without_an_opening_and_without_meta_nothing_is_listed() -> None:
+    (reply,) = talk(mcp, "none", ("tools/list", {}))
+    assert reply["error"]["code"] == -32602
+
+
+def test_a_request_that_carries_its_meta_needs_no_opening() -> None:
+    (reply,) = talk(mcp, "none", ("tools/list", {"_meta": ENVELOPE}))
+    assert reply["result"]["tools"][0]["name"] == "get_weather"

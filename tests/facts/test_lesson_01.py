@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
+import jsonschema
 import pytest
 from fastmcp import FastMCP
 
@@ -108,3 +109,10 @@ def test_fields_of_a_result_in_the_handshake_era(revision: str) -> None:
 def test_fields_of_a_result_in_the_modern_era() -> None:
     result = call(naive, MODERN, "get_weather", {"city": 42})["result"]
     assert set(result) == {"content", "isError", "resultType", "_meta"}
+
+
+@pytest.mark.parametrize("change", [{"days": "2"}, {"days": True}, {"start": 0}])
+def test_the_published_schema_forbids_what_lax_validation_converts(change: dict[str, Any]) -> None:
+    schema = listed(forecast, MODERN)["inputSchema"]
+    assert jsonschema.Draft202012Validator(schema).is_valid(GOOD)
+    assert not jsonschema.Draft202012Validator(schema).is_valid(GOOD | change)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from fastmcp import FastMCP
+from mcp.server.mcpserver import MCPServer
+from mcp_types import Tool
 
 from tests.facts.raw import ALL, MODERN, listed
+from toolworthy import connect
+from toolworthy.ranking import rank
 
 
 def server_with(**metadata: object) -> FastMCP:
@@ -68,3 +74,25 @@ def test_a_long_description_is_sent_whole(length: int) -> None:
 def test_the_same_keys_are_sent_in_every_revision() -> None:
     server = server_with(name="get_weather", title="Weather now", description="d", annotations={"readOnlyHint": True})
     assert len({tuple(sorted(listed(server, revision))) for revision in ALL}) == 1
+
+
+def test_the_sdks_own_server_makes_no_title() -> None:
+    server = MCPServer("sdk")
+
+    @server.tool()
+    def get_weather(city: str) -> str:
+        return city
+
+    async def title() -> str | None:
+        async with connect(server) as subject:
+            return subject.tools[0].title
+
+    assert asyncio.run(title()) is None
+
+
+def test_the_search_takes_a_camel_case_name_for_one_word() -> None:
+    tools = [Tool(name=n, input_schema={}) for n in ("get_weather", "getForecast")]
+    found = rank(
+        tools, [("the weather", "get_weather"), ("the forecast", "getForecast"), ("getforecast", "getForecast")]
+    )
+    assert [r.place for r in found] == [1, 0, 1]

@@ -11,7 +11,7 @@ from toolworthy.rules.base import Rule
 _HINTS = {
     "readOnlyHint": ("read_only_hint", "may write"),
     "destructiveHint": ("destructive_hint", "may destroy"),
-    "idempotentHint": ("idempotent_hint", "must not be repeated"),
+    "idempotentHint": ("idempotent_hint", "may not be safe to repeat"),
     "openWorldHint": ("open_world_hint", "reaches the outside world"),
 }
 

@@ -1,4 +1,4 @@
-"""02.3: The title is the one the SDK makes out of the name, or there is none
+"""02.3: The title is the one FastMCP makes out of the name, or there is none
 
 The name again, underscores and all.
 """

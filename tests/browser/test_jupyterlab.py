@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.answers import ROOT
 from tests.browser.conftest import Lab
 from toolworthy.notebook import read, source
 
-LESSON = "notebooks/00_start_here.ipynb"
+LESSONS = [f"notebooks/{path.name}" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 EXERCISE = "exercises/ex02_rescue_a_toolbox.ipynb"
 SOLUTION = ROOT / "solutions" / "ex02_rescue_a_toolbox.ipynb"
 
@@ -69,17 +70,17 @@ def plain(cell: dict[str, Any]) -> list[str]:
     return shown
 
 
-def test_lesson_00_opens_and_every_cell_shows_what_is_committed(page: Page, lab: Lab) -> None:
-    open_notebook(page, lab, LESSON)
-    expect(page.get_by_role("heading", name="00 Start here")).to_be_visible()
-    picture(page, "lesson-00-opened")
-    ran = run_all(page, lab, LESSON)
-    committed = [c for c in read(ROOT / LESSON)["cells"] if c["cell_type"] == "code"]
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_opens_and_every_cell_shows_what_is_committed(page: Page, lab: Lab, lesson: str) -> None:
+    open_notebook(page, lab, lesson)
+    title = source(read(ROOT / lesson)["cells"][0]).splitlines()[0].removeprefix("# ")
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    picture(page, f"{Path(lesson).stem}-opened")
+    ran = run_all(page, lab, lesson)
+    committed = [c for c in read(ROOT / lesson)["cells"] if c["cell_type"] == "code"]
     for mine, theirs in zip(ran, committed, strict=True):
         assert plain(mine) == plain(theirs), source(mine)
-    page.locator("summary", has_text="server/discover").first.scroll_into_view_if_needed()
-    page.locator("summary", has_text="server/discover").first.click()
-    picture(page, "lesson-00-wire")
+    picture(page, f"{Path(lesson).stem}-ran")
 
 
 def test_exercise_02_is_red_takes_an_answer_and_is_green(page: Page, lab: Lab) -> None:

@@ -280,15 +280,23 @@ def _known_job(tool: Tool, arguments: dict[str, Any], did: list[Entry], result: 
 async def _people(doing: list[str], subject: Subject, world: World, draw: Draw) -> None:
     """Red unless somebody new can be registered and somebody known changed, by one tool or by two."""
     for wish in ("register somebody new", "change somebody"):
-        done = False
+        able = []
         for tool in doing:
             email = f"{draw.word()}@forge.example" if "new" in wish else next(iter(PEOPLE))
             told = {"email": email, "name": draw.value("name"), "role": draw.random.choice(ROLES)}
             before = len(world.ledger)
             result = await subject.call(tool, told)
             effects = [e for e in world.ledger[before:] if e.effect]
-            done |= any(e.arguments == told and not result.is_error and _passes_on(e.answer, result) for e in effects)
-        if doing and not done:
+            if any(e.arguments == told and not result.is_error and _passes_on(e.answer, result) for e in effects):
+                able.append(tool)
+        if len(able) > 1:
+            raise Red(
+                f"Two tools can {wish}.",
+                tool=", ".join(able),
+                expected="one tool that registers and changes, or one for each",
+                seen="a model that can't tell which one to call",
+            )
+        if doing and not able:
             raise Red(
                 f"No tool can {wish}.",
                 tool=", ".join(doing),
@@ -536,6 +544,8 @@ def _title_fault(box: Toolbox, name: str, title: str) -> str:
         return "the title has words or figures that say nothing"
     if said & {"tool", "function", "todo"}:
         return "the title speaks of the tool, not of what it does"
+    if said & DELETES:
+        return "the title promises that something will be gone, and nothing is"
     core = said - ARTICLES
     if other := next((t.name for t in box.tools if t.name != name and set(words(t.name)) == core), ""):
         return f"the title says what {other} does"

@@ -31,6 +31,7 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
     """
     here = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = here.create_future()
+    outcome.add_done_callback(lambda f: f.cancelled() or f.exception())  # nobody may be left to ask for it
     before = set(threading.enumerate())
 
     def settle(result: T | None, error: BaseException | None) -> None:
@@ -68,7 +69,6 @@ async def isolated(work: Callable[[], Awaitable[T]], limit: float) -> T:
             await asyncio.wait({outcome}, timeout=0.2)
         if outcome.done():
             return outcome.result()
-        outcome.add_done_callback(lambda f: f.cancelled() or f.exception())
         raise Hung()
     finally:
         if not outcome.done():

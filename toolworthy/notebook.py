@@ -138,7 +138,9 @@ def _reset_file(part: str, path: Path, executed: list[str]) -> Reset:
         raise NotebookError(f"{path.name} has no cell that begins with `# answer {part}`.")
     changed = 0
     result: list[Cell] = []
-    kept_executed = [text for text in executed if text not in {source(c) for c in cells}]
+    # What was run and isn't in the file would be gone after reloading: at most one text for each cell, the latest.
+    here = {source(c) for c in cells} | {c.get("metadata", {}).get("toolworthy", {}).get("starter") for c in cells}
+    kept_executed = [text for text in dict.fromkeys(executed) if text not in here][-len(cells) :]
     for cell in book["cells"]:
         result.append(cell)
         if not any(cell is c for c in cells):
@@ -182,9 +184,8 @@ def _running_notebook() -> Path | None:
 
 
 def _executed_answers(part: str) -> list[str]:
-    """The answer cells as last run in this kernel: what the learner typed may not be saved yet."""
+    """The answers run in this kernel, in order: what the learner typed last may not be saved yet."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
     history = shell.user_ns.get("In", []) if shell else []
-    found = [text for text in history if answers_part({"cell_type": "code", "source": text}, part)]
-    return found[-1:]
+    return [text for text in history if answers_part({"cell_type": "code", "source": text}, part)]

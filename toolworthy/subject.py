@@ -12,8 +12,9 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import anyio
 import mcp_types
@@ -228,11 +229,14 @@ def _reason(error: BaseException, tape: Tape) -> str:
 class _Tail:
     """What a started process writes to stderr: read as it comes, and only the end is kept, however much it is."""
 
-    def __init__(self) -> None:
+    end = b""
+
+    @cached_property
+    def file(self) -> TextIO:
+        """What the process gets as its stderr; made when the first process asks for it."""
         reading, writing = os.pipe()
-        self.end = b""
-        self.file = os.fdopen(writing, "w")  # the process gets this one
         threading.Thread(target=self._drain, args=(reading,), name="toolworthy-stderr", daemon=True).start()
+        return os.fdopen(writing, "w")
 
     def _drain(self, reading: int) -> None:
         with os.fdopen(reading, "rb", buffering=0) as pipe:
@@ -241,6 +245,8 @@ class _Tail:
 
     def said(self) -> str:
         """The last line, as a sentence to append; "" where there is none."""
+        if "file" not in vars(self):
+            return ""
         time.sleep(0.05)  # what a process wrote before it ended may still be on its way
         lines = self.end.decode(errors="replace").strip().splitlines()
         return f" Its last words: {shorten(lines[-1], 200).rstrip('.')}." if lines else ""
@@ -252,4 +258,5 @@ def _last_words() -> Iterator[_Tail]:
     try:
         yield tail
     finally:
-        tail.file.close()
+        if "file" in vars(tail):
+            tail.file.close()

@@ -451,38 +451,14 @@ async def names(attempt: Attempt) -> None:
 
 READS = {"get", "read", "list", "show", "find", "search", "fetch", "view", "count", "look", "see", "query", "browse"}
 WRITES = {
-    "write",
-    "create",
-    "open",
-    "close",
-    "delete",
-    "update",
-    "set",
-    "add",
-    "rename",
-    "archive",
-    "put",
-    "save",
-    "make",
-}
-
-
+    "write", "create", "open", "close", "delete", "update", "set", "add", "rename", "archive", "put", "save", "make",
+}  # fmt: skip
 DELETES = {"delete", "remove", "destroy", "drop", "erase", "purge", "wipe"}
 # Other words that people have for the things of a forge.
 THINGS = {
-    "bug",
-    "ticket",
-    "task",
-    "repo",
-    "repository",
-    "document",
-    "member",
-    "account",
-    "colleague",
-    "people",
-    "work",
+    "bug", "ticket", "task", "repo", "repository", "document", "member", "account", "colleague", "people", "work",
     "assignment",
-}
+}  # fmt: skip
 
 
 def _reads(job: Job) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.answers import EXERCISES
 from toolworthy import reset
-from toolworthy.notebook import NotebookError, answer_cells, clear_solutions, read, source
+from toolworthy.notebook import NotebookError, _reset_file, answer_cells, clear_solutions, read, source
 
 EXERCISE = EXERCISES[0]
 
@@ -88,6 +88,17 @@ def test_reset_puts_the_starter_back_and_keeps_the_old_answer_beside_it(book: Pa
     assert reset("02.1", book).ok
     nbformat.validate(nbformat.read(book, as_version=4))
     assert len([c for c in read(book)["cells"] if "old-answer" in c["metadata"].get("tags", [])]) == 6
+
+
+def test_reset_keeps_what_was_run_and_never_saved(book: Path) -> None:
+    saved = "# answer 02.1\nsaved = 1"
+    edit(book, lambda cells: answer_cells({"cells": cells}, "02.1")[0].update(source=saved))
+    starter = source(answer_cells(read(book), "02.1")[1])
+    executed = [starter, saved, *(f"# answer 02.1\nrun = {i}" for i in (1, 2, 2, 3))]
+    assert _reset_file("02.1", book, executed).ok
+    kept = "".join(source(c) for c in read(book)["cells"] if "old-answer" in c["metadata"].get("tags", []))
+    assert all(kept.count(text) == 1 for text in ("saved = 1", "run = 1", "run = 2", "run = 3"))
+    nbformat.validate(nbformat.read(book, as_version=4))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', "\x00"])

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
@@ -23,14 +19,10 @@ from fastmcp.exceptions import ToolError
 from servers.backends.world import Down, TimesOut, World, asking
 from servers.broken import forecast, update
 from servers.weather import described, naive
+from tests.servers.running import ERAS, SERVERS, Mode, environment, http_server, run_server
 
-Mode = Literal["legacy", "auto"]
-
-ROOT = Path(__file__).parents[1]
-WEATHER = ROOT / "servers" / "weather"
-BROKEN = ROOT / "servers" / "broken"
-# In both eras, with today's client: "auto" means 2026-07-28 and "legacy" 2025-11-25.
-ERAS: dict[Mode, str] = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+WEATHER = SERVERS / "weather"
+BROKEN = SERVERS / "broken"
 OSLO = {
     "naive": "It is 2.3 degrees and partly_cloudy in Oslo (sample)",
     "described": "Oslo, NO: 2.3 °C, humidity 46 %, wind 10.6 km/h, partly cloudy, "
@@ -48,19 +40,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
     monkeypatch.setattr(asking, "local_world", world)
     return world
-
-
-def environment(**more: str) -> dict[str, str]:
-    """What a server process needs: where this package is, no log, and `fastmcp` on the path."""
-    keep = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLWORTHY_", "FASTMCP_"))}
-    tools = Path(sys.executable).parent
-    return keep | {
-        "PYTHONPATH": str(ROOT),
-        "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
-        "FASTMCP_LOG_LEVEL": "CRITICAL",
-        "FASTMCP_CHECK_FOR_UPDATES": "off",
-        **more,
-    }
 
 
 def call(target: Any, tool: str, arguments: dict[str, Any], mode: Mode = "auto") -> tuple[bool, str]:
@@ -174,38 +153,6 @@ def test_over_stdio_and_acting_on_the_world_that_it_was_given(
     assert capfd.readouterr() == ("", "")
 
 
-@contextmanager
-def http_server(file: Path) -> Iterator[int]:
-    """A server on a free port. Somebody may take the port before the server does: then try another."""
-    for _ in range(5):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        process = subprocess.Popen(
-            [sys.executable, str(file), "--http", str(port)],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            deadline = time.monotonic() + 30
-            while process.poll() is None and time.monotonic() < deadline:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                except OSError:
-                    time.sleep(0.02)
-                    continue
-                yield port
-                process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
-                assert process.communicate(timeout=20)[0] == b"", "a server has nothing to say"
-                assert process.returncode == 130 or os.name != "posix"
-                return
-            assert process.returncode == 2, "it neither serves nor says that the port is taken"
-        finally:
-            process.kill()
-            process.communicate()
-    raise AssertionError("no free port")
-
-
 @STAGES
 def test_over_http_for_callers_from_here_only(stage: str) -> None:
     with http_server(WEATHER / f"{stage}.py") as port:
@@ -217,18 +164,6 @@ def test_over_http_for_callers_from_here_only(stage: str) -> None:
             assert client.post("/mcp", headers={"Host": "evil.example"}).status_code == 421
             assert client.post("/mcp", headers={"Origin": "https://evil.example"}).status_code == 403
             assert client.post("/mcp", headers={"Host": f"localhost:{port}"}).status_code == 400
-
-
-def run_server(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(file), *options],
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("port", ["0", "x", "-1", "65536", "8" * 5_000])

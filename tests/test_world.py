@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import FrozenInstanceError
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +208,17 @@ def test_without_a_world_to_ask_there_is_a_local_one(monkeypatch: pytest.MonkeyP
 
 def test_a_world_offers_all_services_unless_told_which() -> None:
     assert "weather.current" in World().operations
-    assert set(World(till).operations) == {"till.pay", "till.total", "till.receipt", "till.close"}
+    assert set(World(till).operations) == {"clock.now", "till.pay", "till.total", "till.receipt", "till.close"}
+
+
+def test_looking_at_the_clock_leaves_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    with world.serve() as address:
+        monkeypatch.setenv("TOOLWORTHY_WORLD", address)
+        before = ask("clock.now")
+        world.clock.advance(90)
+        assert datetime.fromisoformat(ask("clock.now")) - datetime.fromisoformat(before) == timedelta(seconds=90)
+    assert world.ledger == ()
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,9 @@ class BackendError(Exception):
 
 
 class UpstreamError(BackendError):
-    """The service behind the server failed."""
+    """The service behind the server failed. `retry_after_seconds` is None where nobody knows."""
+
+    retry_after_seconds: int | None = None
 
 
 class UpstreamTimeout(UpstreamError):
@@ -22,7 +24,7 @@ class UpstreamTimeout(UpstreamError):
 
 
 class UpstreamRateLimited(UpstreamError):
-    """Too many calls (429); this one had no effect. `retry_after_seconds` is None if the service didn't say."""
+    """Too many calls (429); this one had no effect."""
 
     def __init__(self, message: str, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)
@@ -31,6 +33,12 @@ class UpstreamRateLimited(UpstreamError):
 
 class UpstreamDown(UpstreamError):
     """The service refused the connection, broke it off, answered 5xx, or answered nonsense."""
+
+
+class InProgress(UpstreamError):
+    """The same call is being worked on; its result will be there soon."""
+
+    retry_after_seconds = 1
 
 
 class DomainError(BackendError):
@@ -47,6 +55,10 @@ class NotFound(DomainError):
 
 class Refused(DomainError):
     """The rules of the service forbid it."""
+
+
+class Forbidden(DomainError):
+    """The account that asks may not do this; another one may."""
 
 
 class WrongRequest(DomainError):

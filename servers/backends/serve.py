@@ -7,6 +7,8 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -15,19 +17,34 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 
 
-def serve(mcp: FastMCP) -> None:
+@dataclass(frozen=True)
+class Need:
+    """Something that a server can't do without: a line for `--help`, and a check that raises ValueError with one
+    sentence when it isn't there."""
+
+    about: str
+    check: Callable[[], object]
+
+
+def serve(mcp: FastMCP, *needs: Need) -> None:
     """Run a server as the command line says; returns when the client hangs up or on Ctrl-C.
 
-    Quiet: no banner, and only errors in the log (stderr) unless FASTMCP_LOG_LEVEL says otherwise. A wrong or taken port
-    ends the process with status 2 and one sentence.
+    Quiet: no banner, and only errors in the log (stderr) unless FASTMCP_LOG_LEVEL says otherwise. A wrong or taken
+    port, or something it needs that isn't there, ends the process with status 2 and one sentence.
     """
+    needed = "no account, no key and no network" if not needs else "; ".join(need.about for need in needs)
     parser = argparse.ArgumentParser(
         usage="%(prog)s [--http PORT]",
         description=f"The MCP server {mcp.name!r}. Without options it speaks over stdin and stdout, for a host that "
-        "starts it itself. It needs no account, no key and no network.",
+        f"starts it itself. It needs {needed}.",
     )
     parser.add_argument("--http", metavar="PORT", help=f"serve http://{HOST}:PORT/mcp instead")
     port = parser.parse_args().http
+    for need in needs:
+        try:
+            need.check()
+        except ValueError as error:
+            _give_up(str(error))
     level = None if os.environ.get("FASTMCP_LOG_LEVEL") else "ERROR"
     if port is None:
         # Python's own way with Ctrl-C waits for the thread that reads stdin, which is until the host hangs up.

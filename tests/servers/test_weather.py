@@ -16,7 +16,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.transports import PythonStdioTransport
 from fastmcp.exceptions import ToolError
 
-from servers.backends.world import Down, TimesOut, World, asking
+from servers.backends.world import Down, TimesOut, World
 from servers.broken import forecast, update
 from servers.weather import described, naive
 from tests.servers.running import ERAS, SERVERS, Mode, environment, http_server, run_server
@@ -31,15 +31,6 @@ OSLO = {
 MCPS = {"naive": naive.mcp, "described": described.mcp}
 STAGES = pytest.mark.parametrize("stage", ["naive", "described"])
 BOTH_ERAS = pytest.mark.parametrize("mode", ERAS)
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.delenv("TOOLWORTHY_WORLD", raising=False)
-    monkeypatch.delenv("TOOLWORTHY_WEATHER", raising=False)
-    world = World()
-    monkeypatch.setattr(asking, "local_world", world)
-    return world
 
 
 def call(target: Any, tool: str, arguments: dict[str, Any], mode: Mode = "auto") -> tuple[bool, str]:

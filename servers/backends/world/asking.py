@@ -10,7 +10,15 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from servers.backends.errors import DomainError, NotFound, Refused, UpstreamDown, UpstreamTimeout, WrongRequest
+from servers.backends.errors import (
+    DomainError,
+    Forbidden,
+    NotFound,
+    Refused,
+    UpstreamDown,
+    UpstreamTimeout,
+    WrongRequest,
+)
 from servers.backends.upstream import send, time_limit
 from servers.backends.world.core import World
 
@@ -20,7 +28,9 @@ local_world = World()
 # Set by whoever observes several servers in one process: what runs in this context is asked to act on this world.
 here: ContextVar[str | None] = ContextVar("toolworthy_world", default=None)
 
-_ERRORS: dict[str, type[DomainError]] = {error.__name__: error for error in (NotFound, Refused, WrongRequest)}
+_ERRORS: dict[str, type[DomainError]] = {
+    error.__name__: error for error in (NotFound, Refused, Forbidden, WrongRequest)
+}
 
 
 def ask(operation: str, /, **arguments: Any) -> Any:
@@ -40,6 +50,7 @@ def ask(operation: str, /, **arguments: Any) -> Any:
         UpstreamDown: The service is out of order, or there is no world at that address.
         NotFound: The service doesn't have what was asked for.
         Refused: The service's rules forbid it.
+        Forbidden: This account may not.
         WrongRequest: There is no such operation, or it doesn't take these arguments.
     """
     try:

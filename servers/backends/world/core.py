@@ -79,10 +79,12 @@ class Operation:
     """A function that the world offers. Its annotations are enforced; it returns anything that JSON can hold.
 
     It says no with a DomainError; any other exception is a bug, which a local asker sees and a remote one gets as 500.
+    `recorded=False` keeps it out of the ledger: looking at a clock is no event.
     """
 
     function: Callable[..., Any]
     effect: bool = False
+    recorded: bool = True
 
     @cached_property
     def checked(self) -> Callable[..., Any]:
@@ -131,7 +133,9 @@ class World:
 
             services = SERVICES
         self.clock = Clock()
-        self.operations = {name: it for service in services for name, it in service(self.clock).items()}
+        self.operations = {"clock.now": Operation(lambda: self.clock.now, recorded=False)}
+        for service in services:
+            self.operations |= service(self.clock)
         self._ledger: list[Entry] = []
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
         self._lock = threading.RLock()
@@ -179,11 +183,12 @@ class World:
             faults = self._faults.get(operation)
             fault = faults.popleft() if faults else None
             outcome, effect, reply = self._answer(operation, asked, fault)
-            # Parsed anew: nobody else holds, or can change, what the ledger has.
-            answer = from_json(to_json(reply.answer))
-            number = len(self._ledger) + 1
-            entry = Entry(number, self.clock.now, operation, from_json(arguments), effect, outcome, answer)
-            self._ledger.append(entry)
+            if operation not in self.operations or self.operations[operation].recorded:
+                # Parsed anew: nobody else holds, or can change, what the ledger has.
+                answer = from_json(to_json(reply.answer))
+                number = len(self._ledger) + 1
+                entry = Entry(number, self.clock.now, operation, from_json(arguments), effect, outcome, answer)
+                self._ledger.append(entry)
         return reply
 
     def _answer(self, operation: str, asked: dict[str, Any], fault: Fault | None) -> tuple[Outcome, bool, Reply]:

@@ -27,6 +27,7 @@ from starlette.routing import Route
 from servers.backends.errors import (
     BackendError,
     DomainError,
+    Forbidden,
     NotFound,
     Refused,
     UpstreamDown,
@@ -42,6 +43,7 @@ MAX_SOCKET_PATH = 103
 _STATUS: dict[type[BackendError], int] = {
     NotFound: 404,
     Refused: 409,
+    Forbidden: 403,
     WrongRequest: 422,
     UpstreamRateLimited: 429,
     UpstreamDown: 503,

@@ -75,9 +75,9 @@ def describe(error: BaseException) -> Json:
     if category == "internal":
         message = (
             "The server has a fault of its own and could not finish this call. It is not the arguments, and the same "
-            "call will fail again: tell a person."
+            "call will fail again: tell a person, with the trace id."
         )
-        return {"errorCategory": category, "isRetryable": False, "message": message}
+        return {"errorCategory": category, "isRetryable": False, "message": message, "traceId": trace_id.get()}
     fields: Json = {"errorCategory": category, "isRetryable": category == "transient", "message": _advice(error)}
     if isinstance(error, UpstreamError) and error.retry_after_seconds is not None:
         fields["retryAfterSeconds"] = error.retry_after_seconds

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,13 @@ def engine(address: str | None = None) -> sa.Engine:
                     "postgresql+psycopg://user@host/name."
                 ) from error
             except ModuleNotFoundError as error:
-                raise ValueError(f"The driver of that database isn't installed: pip install {error.name}.") from error
+                raise ValueError(
+                    f"The driver of that database isn't installed (module {error.name}); "
+                    "for PostgreSQL: pip install 'psycopg[binary]'."
+                ) from error
             if made.dialect.name == "sqlite":
-                Path(made.url.database or ".").parent.mkdir(parents=True, exist_ok=True)
+                with suppress(OSError):  # then it can't be opened either, and that is said
+                    Path(made.url.database or ".").parent.mkdir(parents=True, exist_ok=True)
                 _set_up_sqlite(made)
             _engines[key] = made
         return _engines[key]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastmcp import Client
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, Tool
 
 from tests.servers.running import ERAS, Mode
 
@@ -48,3 +48,13 @@ def _both_forms(result: CallToolResult) -> Json:
     assert json.loads(block.text) == result.structured_content, "text and structure differ"
     assert isinstance(result.structured_content, dict)
     return result.structured_content
+
+
+def listed(target: Any, mode: Mode = "auto") -> list[Tool]:
+    """What `tools/list` says."""
+
+    async def run() -> list[Tool]:
+        async with Client(target, mode=mode) as client:
+            return await client.list_tools()
+
+    return asyncio.run(run())

@@ -2,6 +2,7 @@
 
 from servers.backends.world.core import Service
 from servers.backends.world.forge import forge
+from servers.backends.world.payments import payments
 from servers.backends.world.weather import weather
 
-SERVICES: tuple[Service, ...] = (weather, forge)
+SERVICES: tuple[Service, ...] = (weather, forge, payments)

@@ -2,6 +2,7 @@
 
 python start.py lab     opens the course in JupyterLab (--port N, --no-browser)
 python start.py test    runs linters, type checker and tests; with arguments, only pytest with these arguments
+python start.py soak    runs the tests under fire for longer: more rounds, more calls (about an hour)
 python start.py pins    renews requirements.txt and requirements-dev.txt from pyproject.toml (--upgrade)
 """
 
@@ -35,6 +36,7 @@ PYTHON, UV = BIN / f"python{EXE}", BIN / f"uv{EXE}"
 STAMP = VENV / "toolworthy.json"  # what has been installed, and where this folder lay then
 COURSE, DEV = "requirements.txt", "requirements-dev.txt"
 SUITE = ("ruff check", "ruff format --check", "mypy", "pytest -n 2 --dist loadfile")
+SOAK = ("pytest -n 2 --dist loadfile tests/servers/test_under_fire.py tests/servers/test_generated_calls.py",)
 HOST = "127.0.0.1"
 FIRST_PAGE = "lab/tree/notebooks/00_start_here.ipynb"
 # JupyterLab would ask about news and look for updates; the course works offline.
@@ -218,7 +220,7 @@ def lab(asked: int | None, browser: bool) -> int:
     return 0
 
 
-def test(arguments: list[str]) -> int:
+def test(arguments: list[str], commands: tuple[str, ...] = SUITE, **more: str) -> int:
     """Runs everything, also after a failure; the exit code is the first failure's."""
     prepare(COURSE, DEV)
     # Ctrl+C reaches the child as well: it ends in its own way (pytest has workers to end), and only then this does.
@@ -226,8 +228,8 @@ def test(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     first = 0
     with tempfile.TemporaryDirectory(prefix="toolworthy-", ignore_cleanup_errors=True) as home:
-        env = surroundings(TOOLWORTHY_HOME=home)  # a learner's own progress stays out of it
-        for command in [["pytest", *arguments]] if arguments else [line.split() for line in SUITE]:
+        env = surroundings(TOOLWORTHY_HOME=home, **more)  # a learner's own progress stays out of it
+        for command in [["pytest", *arguments]] if arguments else [line.split() for line in commands]:
             print(f"\n{' '.join(command)}", flush=True)
             code = subprocess.call([PYTHON, "-m", *command], cwd=ROOT, env=env)
             if pressed:
@@ -259,12 +261,13 @@ def main() -> int:
         fail(f"Toolworthy needs Python 3.11 or newer; this is {sys.version.split()[0]} ({sys.executable}).")
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     commands = parser.add_subparsers(
-        dest="command", metavar="command", required=True, prog="start.py", help="lab, test or pins"
+        dest="command", metavar="command", required=True, prog="start.py", help="lab, test, soak or pins"
     )
     for_lab = commands.add_parser("lab")
     for_lab.add_argument("--port", type=int, help="instead of 8888, or the next free one")
     for_lab.add_argument("--no-browser", action="store_true", help="only print the address")
     commands.add_parser("test", add_help=False)
+    commands.add_parser("soak")
     for_pins = commands.add_parser("pins")
     for_pins.add_argument("--upgrade", action="store_true", help="to the newest versions that pyproject.toml allows")
     given, others = parser.parse_known_args()
@@ -276,7 +279,9 @@ def main() -> int:
     try:
         if given.command == "lab":
             return lab(given.port, not given.no_browser)
-        return test(others) if given.command == "test" else pins(given.upgrade)
+        if given.command == "pins":
+            return pins(given.upgrade)
+        return test(others) if given.command == "test" else test([], SOAK, TOOLWORTHY_SOAK="1")
     except KeyboardInterrupt:
         print("\nStopped; run this again to continue.", file=sys.stderr)
         return 130

@@ -116,7 +116,7 @@ class Audit(Middleware):
         tool = await server.fastmcp.get_tool(context.message.name) if server else None
         common = {
             "trace_id": _trace_id(),
-            "caller": _caller(),
+            "caller": caller(),
             "server": server.fastmcp.name if server else "",
             "tool": context.message.name[:200],
             "arguments": without_secrets(context.message.arguments or {}),
@@ -181,7 +181,7 @@ def _trace_id() -> str:
     return f"{context.trace_id:032x}" if context.is_valid else uuid.uuid4().hex
 
 
-def _caller() -> str:
-    """The client that the access token names; "local" where there is no login, as on stdio."""
+def caller() -> str:
+    """Who makes this call: the client that the access token names; "local" where there is no login, as on stdio."""
     token = get_access_token()
     return token.client_id if token else "local"

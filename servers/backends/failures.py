@@ -63,6 +63,8 @@ class StructuredErrors(Middleware):
                 raise
             accepted = await _parameters(context)
             return failed(_bad_arguments(error.__cause__, accepted))
+        except BackendError as error:  # from a guard: FastMCP wraps only what a tool raises
+            return failed(describe(error))
         except ToolError as error:
             if error.__cause__ is None:
                 raise

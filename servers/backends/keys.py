@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 
 from servers.backends import clock
 from servers.backends.errors import InProgress, Refused
-from servers.backends.storage import Instant, Row, insert_new, metadata, writing
+from servers.backends.storage import Instant, Row, insert_new, metadata, reading, writing
 
 LIFETIME = timedelta(hours=24)
 
@@ -102,13 +102,22 @@ def claim(tool: str, key: str, arguments: Mapping[str, Any], prefix: str, busy: 
         stored = _find_or_insert(connection, tool, key, arguments, now, reference=reference, busy_until=now + busy)
         if stored is None:
             return Claim(tool, key, reference)
-        found = Claim(tool, key, stored["reference"], stored["result"], stored["busy_until"] is not None)
-        if found.result is not None:
-            return found
-        if stored["busy_until"] and stored["busy_until"] > now:
-            raise InProgress(f"A call of {tool} with this key is being worked on.")
-        connection.execute(_keys.update().where(_is(tool, key)).values(busy_until=now + busy))
+        found = _read(stored, now)
+        if found.result is None:
+            connection.execute(_keys.update().where(_is(tool, key)).values(busy_until=now + busy))
     return found
+
+
+def look(tool: str, key: str, arguments: Mapping[str, Any]) -> Claim | None:
+    """For a preview: what `claim` would find or raise, without claiming anything; None for a new key."""
+    now = clock.now()
+    with reading() as connection:
+        asked = sa.select(_keys).where(_is(tool, key), _keys.c.expires_at > now)
+        stored = connection.execute(asked).mappings().first()
+    if stored is None:
+        return None
+    _refuse_others(stored, _hash(arguments))
+    return _read(stored, now)
 
 
 def settle(claim: Claim, result: Mapping[str, Any]) -> Row:
@@ -123,28 +132,45 @@ def settle(claim: Claim, result: Mapping[str, Any]) -> Row:
 
 
 def free(claim: Claim) -> None:
-    """Say that the effect certainly wasn't had: the same call may try again."""
+    """Say that the effect certainly wasn't had: the key is as good as new, unless somebody else has settled it."""
+    mine = sa.and_(_is(claim.tool, claim.key), _keys.c.reference == claim.reference)
     with writing() as connection:
-        connection.execute(_keys.update().where(_is(claim.tool, claim.key)).values(busy_until=None))
+        connection.execute(_keys.delete().where(mine, _keys.c.result.is_(None)))
 
 
 def _find_or_insert(
     connection: sa.Connection, tool: str, key: str, arguments: Mapping[str, Any], now: datetime, **values: Any
 ) -> Row | None:
     """The row that was there, locked; None when this call inserted it."""
-    text = json.dumps(to_jsonable_python(dict(arguments)), sort_keys=True)
-    arguments_hash = hashlib.sha256(text.encode()).hexdigest()
+    arguments_hash = _hash(arguments)
     connection.execute(_keys.delete().where(_is(tool, key), _keys.c.expires_at <= now))
     row = {"reference": "", **values, "tool": tool, "key": key, "arguments_hash": arguments_hash}
-    if insert_new(connection, _keys, {**row, "expires_at": now + LIFETIME}):
-        return None
-    stored = dict(connection.execute(sa.select(_keys).where(_is(tool, key)).with_for_update()).mappings().one())
+    while not insert_new(connection, _keys, {**row, "expires_at": now + LIFETIME}):
+        found = connection.execute(sa.select(_keys).where(_is(tool, key)).with_for_update()).mappings().first()
+        if found:  # else somebody has just freed it
+            _refuse_others(found, arguments_hash)
+            return dict(found)
+    return None
+
+
+def _read(stored: Mapping[Any, Any], now: datetime) -> Claim:
+    if stored["result"] is None and stored["busy_until"] and stored["busy_until"] > now:
+        raise InProgress(f"A call of {stored['tool']} with this key is being worked on.")
+    interrupted = stored["busy_until"] is not None
+    return Claim(stored["tool"], stored["key"], stored["reference"], stored["result"], interrupted)
+
+
+def _refuse_others(stored: Mapping[Any, Any], arguments_hash: str) -> None:
     if stored["arguments_hash"] != arguments_hash:
         raise Refused(
-            f"This idempotency key was used for a call of {tool} with other arguments, and that call stands. "
+            f"This idempotency key was used for a call of {stored['tool']} with other arguments, and that call stands. "
             "To repeat that call, send its arguments; for another one, make a new key."
         )
-    return stored
+
+
+def _hash(arguments: Mapping[str, Any]) -> str:
+    text = json.dumps(to_jsonable_python(dict(arguments)), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _is(tool: str, key: str) -> sa.ColumnElement[bool]:

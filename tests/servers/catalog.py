@@ -20,7 +20,10 @@ NAMES = ("issues", "bookings", "payments", "mailer", "migrations", "documents", 
 
 def server(name: str) -> FastMCP:
     """The server object of a file in `servers`."""
-    mcp = importlib.import_module(f"servers.{name}").mcp
+    module = importlib.import_module(f"servers.{name}")
+    if name == "flights":  # its limits and breaker remember, in the process, what earlier tests did
+        module = importlib.reload(module)
+    mcp = module.mcp
     assert isinstance(mcp, FastMCP)
     return mcp
 

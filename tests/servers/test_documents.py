@@ -683,7 +683,7 @@ def test_a_library_that_has_gone_is_a_transient_failure(tree: Path, monkeypatch:
 
 @POSIX
 def test_a_document_that_the_server_may_not_read_is_forbidden(monkeypatch: pytest.MonkeyPatch, tree: Path) -> None:
-    for folder in [tree, *list(tree.parents)[:3]]:
+    for folder in [tree, *tree.parents][:-2]:  # all but /tmp and /
         folder.chmod(0o755)
     (tree / "public" / "welcome.txt").chmod(0)
     user = os.geteuid()

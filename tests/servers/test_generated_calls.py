@@ -46,6 +46,13 @@ KNOWN: dict[str, dict[str, list[Any]]] = {
         "party_size": [2, 4, 21],
         "booking_id": ["BKG-DAA66D13", "BKG-78DDE6C4", "BKG-17156075"],
     },
+    "flights": {
+        "origin": ["HAN", "SGN"],
+        "destination": ["LIM", "OSL"],
+        "date": [f"2026-12-{day}" for day in range(10, 20)],
+        "passengers": [1],
+        "cabin": ["economy"],
+    },
     "migrations": {
         "changes": [
             [{"change": "add_column", "table": "customers", "column": f"note_{n}", "type": "text"}] for n in range(5)
@@ -149,10 +156,14 @@ async def forbidden_calls(judge: Judge, world: World, home: Path) -> None:
 async def allowed_calls(judge: Judge, world: World, name: str, count: int, seed: int, failing: bool) -> None:
     """First some calls in good weather, so that there is something to find; then with one failure in five calls."""
     chance, operations = random.Random(seed), sorted(o for o in world.operations if not o.startswith("clock."))
+    known = KNOWN.get(name, {})
     for tool in judge.subject.tools:
-        for arguments in valid_calls(tool.input_schema, 10, seed=seed, given=KNOWN.get(name, {})):
+        needed = tool.input_schema.get("required", [])
+        if known and all(field in known for field in needed):
+            await judge.call(tool.name, {field: known[field][0] for field in needed})
+        for arguments in valid_calls(tool.input_schema, 10, seed=seed, given=known):
             await judge.call(tool.name, arguments)
-    given = await catalog.harvest(judge.subject, KNOWN.get(name, {}))
+    given = await catalog.harvest(judge.subject, known)
     for tool in judge.subject.tools:
         calls = valid_calls(tool.input_schema, count, seed=seed + 1, given=given)
         with ExitStack() as stack:

@@ -25,7 +25,7 @@ mcp = production("documents", "Documents of one library: list, describe, read, s
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
-Path: TypeAlias = Annotated[
+DocumentPath: TypeAlias = Annotated[
     str,
     Field(
         pattern=LINE,
@@ -117,7 +117,7 @@ def list_documents(folder: Folder = None, limit: PageSize = 20, cursor: PathCurs
 
 
 @mcp.tool(title="Describe a document", annotations=READS)
-def describe_document(path: Path) -> Document:
+def describe_document(path: DocumentPath) -> Document:
     """Tell what a document is: size, type, time of its last change, and whether its text can be read here.
 
     Use it before reading what may be large, or to learn how to get at what can't be read. Not for the text: use
@@ -128,7 +128,7 @@ def describe_document(path: Path) -> Document:
 
 @mcp.tool(title="Read a document", annotations=READS)
 def read_document(
-    path: Path,
+    path: DocumentPath,
     cursor: Annotated[
         Cursor, Field(description="next_cursor of the part before, or cursor of a search hit; leave it out to begin.")
     ] = None,

@@ -6,8 +6,8 @@ A path from outside is a claim. Three things make it a fact:
    (`..`, another case, `PROGRA~1`, `CON`, `a.txt::$DATA`, a trailing dot, `%2e%2e`, a drive) is none, on any system.
 2. Links are resolved, and what they lead to must lie below the folder: compared part by part, since the text
    `/data/library-old` begins with `/data/library` too.
-3. It is opened from the folder down, following no link. So a link that somebody put there after the second step, by
-   then, leads nowhere.
+3. It is opened from the folder down, following no link. So a link that somebody put there after the second step leads
+   nowhere.
 
 A hard link is a file as good as any other: whoever may put one here could as well have copied the file.
 """
@@ -26,13 +26,13 @@ Entry: TypeAlias = tuple[Parts, os.stat_result]
 
 MAX_PATH = 500
 
-# Where the system can open relative to an open folder (all but Windows), nothing can be swapped on the way.
+# Where the system can open relative to an open folder (all but Windows can), nothing can be swapped on the way.
 _FROM_THE_FOLDER_DOWN = {os.open, os.stat} <= os.supports_dir_fd and os.listdir in os.supports_fd
 
 
 class Confined:
-    """A folder to read in. What isn't there, is outside, hidden or no plain file or folder: FileNotFoundError, always
-    the same.
+    """A folder to read in. For what isn't there, is outside, hidden, or neither file nor folder, all methods raise
+    FileNotFoundError or NotADirectoryError: no caller should tell the one from the other.
 
     Args:
         folder: Any spelling, also a link: whoever names it may.

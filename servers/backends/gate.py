@@ -159,6 +159,8 @@ class Gate:
         with gate.asking("flights.search"):
             found = ask("flights.search", …)        # and nothing else
 
+    It waits for the database, so the tool is a plain function, which FastMCP runs in a thread, and not an async one.
+
     Args:
         service: What refusals call the upstream, and whose quota it is.
         breaker: For all callers.

@@ -8,7 +8,8 @@ request, and takes the caller's `traceparent` from `_meta`; this module complete
 an upstream. The line's `trace_id` is the span's. To export them, no code is needed:
 
     pip install opentelemetry-distro opentelemetry-exporter-otlp
-    OTEL_SERVICE_NAME=flights OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 \\
+    OTEL_SERVICE_NAME=flights OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf \\
+        OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 \\
         opentelemetry-instrument python servers/flights.py --http 8000
 """
 

@@ -28,7 +28,6 @@ COST_UNITS = {"search_flights": 1}
 mcp = production(
     "flights",
     "Flights to choose from. It can't book, hold or cancel, and knows no trains, hotels or fare rules.",
-    telemetry.Traced(),
     guards.RateLimit(),
     guards.LoopCap(),
     audit=Audit(also=telemetry.report),

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from servers.backends import keys, mail
 from servers.backends.errors import InProgress
-from servers.backends.parameters import TEXT, Cursor, IdempotencyKey, Page, PageSize
+from servers.backends.parameters import LINE, TEXT, Cursor, IdempotencyKey, Page, PageSize
 from servers.backends.production import DATABASE, production
 from servers.backends.serve import Need, serve
 from servers.backends.smtp import MaybeSent
@@ -65,7 +65,7 @@ class Sent(Email):
 @mcp.tool(title="Send an e-mail", annotations=SENDS)
 def send_email(
     to: Address,
-    subject: Annotated[str, Field(pattern=mail.SUBJECT, max_length=200, description="One line, 1 to 200 characters.")],
+    subject: Annotated[str, Field(pattern=LINE, max_length=200, description="One line, 1 to 200 characters.")],
     body: Annotated[
         str, Field(pattern=TEXT, min_length=1, max_length=100_000, description="Plain text, 1 to 100,000 characters.")
     ],

@@ -21,8 +21,11 @@ from servers.backends.parameters import Cursor, Page, PageSize
 from servers.backends.production import DATABASE, production
 from servers.backends.serve import serve
 
-mcp = production("shop", "Customers and orders of a shop, and slow queries of its database. It knows no payments.")
-mcp.middleware.insert(1, Masked())  # so that the audit log, which is outermost, gets the masked answers too
+mcp = production(
+    "shop",
+    "Customers and orders of a shop, and slow queries of its database. It knows no payments.",
+    answers=[Masked()],
+)
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CANCELS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)

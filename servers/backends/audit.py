@@ -17,10 +17,10 @@ from typing import Any
 
 import anyio
 import sqlalchemy as sa
-from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams
 from opentelemetry import trace
 
@@ -144,6 +144,7 @@ class Audit(Middleware):
     def _end(self, common: Row, fields: Row, milliseconds: float) -> None:
         try:
             line = Line(at=clock.now(), **common, **fields, duration_ms=milliseconds)
+            _mark_span(line)
             if self.also:
                 self.also(line)
             append(line)
@@ -154,8 +155,8 @@ class Audit(Middleware):
 
 def _outcome(result: ToolResult | None, problem: BaseException | None) -> Row:
     content = result.structured_content if result else None
-    if result is None:
-        refused = not isinstance(problem, ToolError) and isinstance(problem, Exception)
+    if result is None:  # the protocol's own error, as for an unknown tool; or nobody foresaw it
+        refused = isinstance(problem, MCPError)
         return {"outcome": "refused" if refused else "failed", "summary": type(problem).__name__}
     if result.is_error:
         category = (content or {}).get("errorCategory", "internal")
@@ -173,6 +174,16 @@ def _short(content: Any) -> Any:
             for key, each in content.items()
         }
     return without_secrets(content)
+
+
+def _mark_span(line: Line) -> None:
+    """The outcome for those who look at traces, without a word of the arguments."""
+    span = trace.get_current_span()
+    span.set_attributes({"toolworthy.caller": line.caller, "toolworthy.outcome": line.outcome})
+    if line.outcome in ("refused", "failed"):
+        category = line.error_category or "internal"
+        span.set_attributes({"error.type": "tool_error", "toolworthy.error.category": category})
+        span.set_status(trace.StatusCode.ERROR, category)
 
 
 def _trace_id() -> str:

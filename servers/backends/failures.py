@@ -52,6 +52,9 @@ class StructuredErrors(Middleware):
     async def on_call_tool(
         self, context: MiddlewareContext[CallToolRequestParams], call_next: CallNext[CallToolRequestParams, ToolResult]
     ) -> ToolResult:
+        if _has_half_characters(context.message.arguments):  # FastMCP would stumble over it
+            problem = {"field": "(any)", "problem": "a text has half a surrogate pair, which is no character"}
+            return failed(_validation([problem]))
         try:
             return await call_next(context)
         except NotFoundError:
@@ -118,10 +121,21 @@ async def _parameters(context: MiddlewareContext[CallToolRequestParams]) -> list
 def _bad_arguments(error: PydanticValidationError, accepted: list[str]) -> Json:
     # Without the input: a model knows what it sent, and it may be a secret.
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    problems = [_problem(each["loc"], each["type"], each["msg"], accepted) for each in found]
+    return _validation([_problem(each["loc"], each["type"], each["msg"], accepted) for each in found])
+
+
+def _validation(problems: list[Json]) -> Json:
     text = "; ".join(f"{each['field']}: {each['problem']}" for each in problems)
     message = f"Nothing was done. Repair the arguments and make a new call: {text}."
     return {"errorCategory": "validation", "isRetryable": False, "message": message, "problems": problems}
+
+
+def _has_half_characters(arguments: Json | None) -> bool:
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _problem(place: Iterable[int | str], kind: str, message: str, accepted: list[str]) -> Json:

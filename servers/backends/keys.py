@@ -163,7 +163,7 @@ def _read(stored: Mapping[Any, Any], now: datetime) -> Claim:
 def _refuse_others(stored: Mapping[Any, Any], arguments_hash: str) -> None:
     if stored["arguments_hash"] != arguments_hash:
         raise Refused(
-            f"This idempotency key was used for a call of {stored['tool']} with other arguments, and that call stands. "
+            f"This idempotency key belongs to a call of {stored['tool']} with other arguments. Nothing was done now. "
             "To repeat that call, send its arguments; for another one, make a new key."
         )
 

@@ -31,8 +31,6 @@ ADDRESS = (
     r"^[A-Za-z0-9_+'%&=-]+(\.[A-Za-z0-9_+'%&=-]+)*@"
     r"([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$"
 )
-# As LINE of parameters, and without the line breaks that only Unicode has: a header would lose them.
-SUBJECT = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 # Nobody lives there (RFC 6761): a sign that an address was made up.
 _NOWHERE = (".invalid", ".localhost")
 _SHOWN_CHARACTERS = 200

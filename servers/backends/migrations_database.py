@@ -14,7 +14,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -113,7 +112,7 @@ def _sample() -> str:
     if own.get_backend_name() == "sqlite" and own.database:
         folder = Path(own.database).absolute().parent
     else:
-        folder = Path(os.environ.get("TOOLWORTHY_HOME") or platformdirs.user_data_dir("toolworthy", appauthor=False))
+        folder = storage.home()
     try:
         _make_sample(folder / "sample_shop.db")
     except (OSError, sqlite3.Error) as error:

@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from servers.backends.errors import WrongRequest
 
-# One line: no line breaks or other control characters, and something to see in it.
-LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+# One line: no line breaks, those of Unicode included, no other control characters, and something to see in it.
+_NEVER = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+LINE = rf"^[^{_NEVER}]*[^\s{_NEVER}][^{_NEVER}]*$"
 # Any text that a database can store: PostgreSQL takes no NUL.
 TEXT = r"^[^\x00]*$"
 
@@ -105,8 +106,8 @@ def _digest(filters: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(filters, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
-def _no_duplicates(values: list[Hashable]) -> list[Hashable]:
-    if len(set(values)) < len(values):
+def _no_duplicates(values: list[Hashable] | None) -> list[Hashable] | None:
+    if values is not None and len(set(values)) < len(values):
         raise ValueError("an entry occurs twice")
     return values
 

@@ -51,10 +51,14 @@ class Instant(sa.TypeDecorator[datetime]):
         return value and value.replace(tzinfo=UTC)
 
 
+def home() -> Path:
+    """The folder of the databases that nobody chose: TOOLWORTHY_HOME, else the user's data folder."""
+    return Path(os.environ.get("TOOLWORTHY_HOME") or platformdirs.user_data_dir("toolworthy", appauthor=False))
+
+
 def url() -> str:
     """The database's URL. May have a password in it: not to be shown."""
-    home = os.environ.get("TOOLWORTHY_HOME") or platformdirs.user_data_dir("toolworthy", appauthor=False)
-    return os.environ.get("TOOLWORTHY_DATABASE") or f"sqlite:///{Path(home).absolute() / 'servers.db'}"
+    return os.environ.get("TOOLWORTHY_DATABASE") or f"sqlite:///{home().absolute() / 'servers.db'}"
 
 
 def engine(address: str | None = None) -> sa.Engine:

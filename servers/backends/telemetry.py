@@ -43,7 +43,7 @@ class Traced(Middleware):
     """Names FastMCP's span also where a guard refuses, and keeps FastMCP from writing errors into it.
 
     FastMCP would record an error with its whole text, and that of a refused argument has its value in it: a password in
-    the wrong field would be in the trace. `report` says what went wrong instead.
+    the wrong field would be in the trace. The audit log says what went wrong instead, there and in the span.
     """
 
     async def on_call_tool(
@@ -57,13 +57,7 @@ class Traced(Middleware):
 
 
 def report(line: Line) -> None:
-    """Write the line of a call, and its outcome into its span; for `Audit(also=report)`. Never raises."""
-    span = trace.get_current_span()
-    span.set_attributes({"toolworthy.caller": line.caller, "toolworthy.outcome": line.outcome})
-    if line.outcome in ("refused", "failed"):
-        category = line.error_category or "internal"
-        span.set_attributes({"error.type": "tool_error", "toolworthy.error.category": category})
-        span.set_status(StatusCode.ERROR, category)
+    """Write the line of a call; for `Audit(also=report)`. Never raises."""
     text = json.dumps(to_jsonable_python(asdict(line))) + "\n"
     place = os.environ.get("TOOLWORTHY_CALL_LOG") or STDERR
     try:

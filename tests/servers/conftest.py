@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from servers.backends.world import World, asking
 
@@ -86,3 +90,14 @@ def served_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     with world.serve() as address:
         monkeypatch.setenv("TOOLWORTHY_WORLD", address)
         yield world
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """Whatever spans end from now on, of client and server alike."""
+    provider, exporter = TracerProvider(), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    # The API lets a process set a provider once, and whoever has traced remembers it: later tests would be traced too.
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace.ProxyTracer, "_tracer", property(lambda _: provider.get_tracer("tests")))
+    return exporter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,11 +14,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from fastmcp import Client
+from fastmcp.server.middleware import Middleware
 from mcp.shared.exceptions import MCPError
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from servers import payments
 from servers.backends import audit, storage
 from servers.backends.errors import UpstreamDown
 from servers.backends.production import production
+from servers.backends.serve import _listen
+from servers.backends.world import World
 from servers.issues import mcp
 from tests.servers.calling import call, fail, raw
 from tests.servers.conftest import new_database
@@ -167,3 +173,54 @@ def test_a_misspelt_argument_is_told_the_nearest_one(database: str) -> None:
     problems = fail(mcp, "create_issue", {"repo": "a/b", "tilte": "x", "idempotency_key": "report-4711"})["problems"]
     assert {"field": "title", "problem": "is required"} in problems
     assert {"field": "tilte", "problem": "there is no such argument; did you mean title?"} in problems
+
+
+def test_half_a_character_is_a_wrong_argument_and_no_fault_of_the_server(database: str) -> None:
+    failure = fail(mcp, "create_issue", NEW | {"body": "half \ud83d"})
+    assert failure["errorCategory"] == "validation" and "surrogate" in failure["message"]
+    assert call(mcp, "list_issues", LIST)["items"] == []
+
+
+@pytest.mark.parametrize("title", ["a\u2028b", "a\u2029b", "a\x85b", "\u2028"])
+def test_a_line_has_none_of_the_line_breaks_of_unicode(database: str, title: str) -> None:
+    assert fail(mcp, "create_issue", NEW | {"title": title})["problems"][0]["field"] == "title"
+
+
+def test_a_key_whose_effect_was_refused_claims_no_other_call(world: World, database: str) -> None:
+    asked = {"customer_id": "cus_dana", "amount_minor": 5, "currency": "EUR", "idempotency_key": "order-4711"}
+    fail(payments.mcp, "charge_payment", asked)
+    failure = fail(payments.mcp, "charge_payment", asked | {"amount_minor": 4})
+    assert "stands" not in failure["message"] and "Nothing was done now" in failure["message"]
+    assert not any(entry.effect for entry in world.ledger)
+
+
+def test_a_fault_in_a_guard_is_a_failure_in_the_log(database: str) -> None:
+    class Faulty(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            raise RuntimeError("hunter2")
+
+    server = production("demo", "A server with a fault in a guard.", Faulty())
+
+    @server.tool(annotations={"readOnlyHint": True})
+    def read_it() -> str:
+        return "done"
+
+    with pytest.raises(MCPError) as caught:
+        raw(server, "read_it", {})
+    assert "hunter2" not in str(caught.value)
+    assert [line["outcome"] for line in audit.lines("read_it")] == ["failed"]
+
+
+def test_no_refused_argument_is_in_a_trace(database: str, spans: InMemorySpanExporter) -> None:
+    fail(mcp, "create_issue", NEW | {"password": "hunter2", "labels": ["HUNTER2"]})
+    written = [span.to_json() for span in spans.get_finished_spans()]
+    assert any("create_issue" in span for span in written)
+    assert not any("hunter2" in span.lower() for span in written)
+
+
+def test_answers_over_http_are_not_held_back() -> None:
+    """asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with _listen(str(port)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP

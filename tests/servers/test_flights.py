@@ -9,7 +9,6 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.transports import PythonStdioTransport
 from mcp.shared.exceptions import MCPError
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -226,19 +224,6 @@ def test_costs_are_results_times_their_price(mcp: FastMCP) -> None:
 
 
 # --- traces ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def spans() -> Iterator[InMemorySpanExporter]:
-    """Whatever spans end from now on, of client and server alike."""
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):  # it can be set once in a process
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    exporter = InMemorySpanExporter()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    yield exporter
-    exporter.shutdown()
 
 
 def server_and_upstream(exporter: InMemorySpanExporter) -> tuple[ReadableSpan, list[ReadableSpan]]:

@@ -149,6 +149,8 @@ async def forbidden_calls(judge: Judge, world: World, home: Path) -> None:
         for mutant in invalid_calls(tool.input_schema):
             before, asked = state(home), len(world.ledger)
             kind = await judge.call(tool.name, mutant.arguments)
+            if kind == "transient":  # the log wasn't to be had on a busy machine, and the answer says: once more
+                kind = await judge.call(tool.name, mutant.arguments)
             assert kind == "validation", f"{tool.name}: {mutant.broken}: {kind}"
             assert len(world.ledger) == asked and state(home) == before, f"{tool.name}: {mutant.broken} had an effect"
 
@@ -173,8 +175,6 @@ async def allowed_calls(judge: Judge, world: World, name: str, count: int, seed:
                 if chance.random() < 0.2:
                     world.schedule(chance.choice(operations), chance.choice(FAULTS))
                 await judge.call(tool.name, arguments)
-    if not failing:
-        return  # fewer calls, of which some tools may refuse all; in-process every tool must have answered
     never = [tool for tool, kinds in judge.seen.items() if not kinds["done"]]
     assert not never, f"no call of {never} succeeded, so their results were never looked at: {judge.seen}"
 
@@ -194,7 +194,7 @@ def test_in_process(name: str, era: Any, world: World) -> None:
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_as_a_process(name: str, transport: str, served_world: World) -> None:
+def test_as_a_process(name: str, transport: str, served_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Path(os.environ["TOOLWORTHY_HOME"])
     more = {**LOOSE, "TOOLWORTHY_WORLD": os.environ["TOOLWORTHY_WORLD"], "API_KEY": CANARY}
 
@@ -209,5 +209,6 @@ def test_as_a_process(name: str, transport: str, served_world: World) -> None:
             port = stack.enter_context(http_server(catalog.file(name), **more))
             asyncio.run(run(f"http://127.0.0.1:{port}/mcp"))
         else:
-            os.environ.update(environment(**more))
+            for variable, value in environment(**more).items():
+                monkeypatch.setenv(variable, value)
             asyncio.run(run(catalog.file(name)))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,17 @@ def environment(**more: str) -> dict[str, str]:
     }
 
 
+def listens(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process comes to listen on a port, before it ends."""
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return True
+        time.sleep(0.02)
+    return False
+
+
 @contextmanager
 def http_server(file: Path, **more: str) -> Iterator[int]:
     """A server on a free port. Somebody may take the port before the server does: then try another."""
@@ -51,13 +62,7 @@ def http_server(file: Path, **more: str) -> Iterator[int]:
             stderr=subprocess.STDOUT,
         )
         try:
-            deadline = time.monotonic() + 30
-            while process.poll() is None and time.monotonic() < deadline:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                except OSError:
-                    time.sleep(0.02)
-                    continue
+            if listens(port, process):
                 yield port
                 process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
                 said = process.communicate(timeout=20)[0]

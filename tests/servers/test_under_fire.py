@@ -11,7 +11,6 @@ import random
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,7 +24,7 @@ from fastmcp import Client
 from servers.backends.world import Slow, World
 from tests.servers.calling import Json
 from tests.servers.conftest import new_database
-from tests.servers.running import SERVERS, environment, http_server
+from tests.servers.running import SERVERS, environment, http_server, listens
 
 ROUNDS = 200 if os.environ.get("TOOLWORTHY_SOAK") else 20
 PARALLEL = 200
@@ -104,14 +103,7 @@ def process(server: Path, port: int, **more: str) -> Iterator[subprocess.Popen[b
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert started.poll() is None, "the server ended by itself"
-                time.sleep(0.02)
+        assert listens(port, started), "the server ended by itself, or never listened"
         yield started
     finally:
         started.kill()
